@@ -1,0 +1,2 @@
+export * from './rule.js';
+export type * from './model.js';

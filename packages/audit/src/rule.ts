@@ -1,0 +1,188 @@
+/**
+ * The interface of a rule, the auditor's own and anybody else's. A rule sees operations, calls and facts; it never
+ * knows about files, formats or reports.
+ */
+import type { Action, EffectKind, Layer, OutcomeSource, Verdict } from '@waybill/core';
+
+export type Level = 'error' | 'warning' | 'info' | 'off';
+
+/** Where a fact was read. Stable over re-runs: file and line (or byte), or trace and span. */
+export interface EvidenceRef {
+  /** Id of the input: `s1`, `receipts`, `targets`, … */
+  readonly source: string;
+  /** From 1. */
+  readonly line?: number;
+  /** Byte offset, for binary inputs. */
+  readonly offset?: number;
+  readonly traceId?: string;
+  readonly spanId?: string;
+  readonly event?: string;
+  readonly receiptId?: string;
+}
+
+/** Something that is known to be missing, and therefore proves nothing by its absence. */
+export interface Gap {
+  readonly kind:
+    | 'dropped_events'
+    | 'stage_hole'
+    | 'call_hole'
+    | 'span_missing'
+    | 'unsampled'
+    | 'truncated_input'
+    | 'partial_answer'
+    | 'collector_loss'
+    | 'foreign_emitter'
+    | 'degraded';
+  readonly at: EvidenceRef;
+  readonly note: string;
+}
+
+/** `absent` is only ever answered when the record is provably complete; a lost record answers `unrecorded`. */
+export type Fact<T> =
+  | { readonly state: 'seen'; readonly value: T; readonly at: EvidenceRef }
+  | { readonly state: 'absent'; readonly proof: EvidenceRef }
+  | { readonly state: 'unrecorded'; readonly gaps: readonly Gap[] };
+
+/** How the two sides of a call were joined, strongest first. */
+export type JoinBasis = 'call_id' | 'parent_span' | 'rpc_id_in_trace' | 'tool_and_time';
+
+export interface StageFact {
+  readonly timeUnixNano: bigint;
+  readonly seq: number | undefined;
+}
+
+export interface SideOutcome {
+  readonly outcome: string;
+  readonly layer: Layer;
+  readonly reason: string | undefined;
+  readonly source: OutcomeSource;
+}
+
+/** One side of one call: the union of what every instrumentation recorded of it. */
+export interface Side {
+  readonly service: string;
+  readonly spans: readonly EvidenceRef[];
+  readonly join: JoinBasis;
+  stage(name: string): Fact<StageFact>;
+  outcome(): Fact<SideOutcome>;
+  attribute(key: string): Fact<unknown>;
+}
+
+/** One JSON-RPC request. */
+export interface Call {
+  readonly callId: string;
+  readonly tool: string | undefined;
+  readonly effectKind: EffectKind;
+  readonly startTimeUnixNano: bigint;
+  readonly client: Side | undefined;
+  readonly server: Side | undefined;
+  readonly retryOrigin: string | undefined;
+}
+
+export interface Receipt {
+  readonly receiptId: string;
+  readonly outcome: 'applied' | 'refused' | 'failed';
+  readonly verification: 'valid' | 'unsigned' | 'invalid';
+  readonly level: 'plain' | 'appended' | 'sealed';
+  readonly at: EvidenceRef;
+}
+
+/** One intention with everything known of it. */
+export interface Operation {
+  /** `operation.id`, else `call:<call id>`, else `span:<trace>:<span>`. */
+  readonly key: string;
+  readonly operationId: string | undefined;
+  readonly idSource: string | undefined;
+  readonly runId: string | undefined;
+  readonly calls: readonly Call[];
+  readonly receipts: readonly Receipt[];
+  readonly owesReceipt: 'yes' | 'no' | 'undeclared';
+  readonly gaps: readonly Gap[];
+  readonly verdict: {
+    readonly verdict: Verdict;
+    /** Id of the row of the decision table. */
+    readonly rule: string;
+    readonly action: Action;
+    readonly flags: readonly string[];
+  };
+}
+
+export interface Run {
+  readonly runId: string;
+  operations(): Iterable<Operation>;
+}
+
+export interface RuleMeta<O> {
+  readonly id: string;
+  readonly defaultLevel: Level;
+  readonly description: string;
+  readonly url?: string;
+  /** Message id to text; `{name}` is filled from the data of the finding. */
+  readonly messages: Readonly<Record<string, string>>;
+  /** Evidence without which the rule is listed as "not evaluated", never silently passed. */
+  readonly needs?: readonly ('client' | 'server' | 'receipts' | 'ledger' | 'target')[];
+  /** Cheap filter, tested before anything is read again. */
+  readonly on?: {
+    readonly outcomes?: readonly string[];
+    readonly verdicts?: readonly string[];
+    readonly minCalls?: number;
+    readonly effectKinds?: readonly string[];
+  };
+  readonly defaultOptions: O;
+  readonly optionsSchema?: object;
+}
+
+export interface Report {
+  readonly messageId: string;
+  readonly data?: Readonly<Record<string, string | number>>;
+  readonly at: readonly EvidenceRef[];
+  readonly call?: Call;
+  /** Default `proven`. */
+  readonly certainty?: 'proven' | 'suspected';
+  /** Lowers (never raises) the level of this one finding. */
+  readonly level?: 'info';
+}
+
+export interface RuleContext<O> {
+  readonly options: O;
+  readonly asOfUnixNano: bigint;
+  readonly graceNano: bigint;
+  report(finding: Report): void;
+}
+
+export interface RuleVisitor {
+  operation?(operation: Operation): void;
+  call?(call: Call, operation: Operation): void;
+  run?(run: Run): void;
+}
+
+export interface Rule<O = undefined> {
+  readonly meta: RuleMeta<O>;
+  create(context: RuleContext<O>): RuleVisitor;
+}
+
+/** Gives a rule its type; the whole interface is data and one function. */
+export function defineRule<O = undefined>(rule: Rule<O>): Rule<O> {
+  return rule;
+}
+
+export interface RulePlugin {
+  readonly name: string;
+  readonly rules: Readonly<Record<string, Rule<never>>>;
+}
+
+export interface Suppression {
+  readonly rule: string;
+  readonly operation?: string;
+  readonly tool?: string;
+  readonly reason: string;
+  /** ISO date; after it the suppression no longer holds and says so. */
+  readonly until: string;
+}
+
+export interface AuditConfig {
+  readonly plugins?: readonly RulePlugin[];
+  readonly rules?: Readonly<Record<string, Level | readonly [Level, unknown]>>;
+  readonly receipts?: { readonly required?: readonly string[] };
+  readonly suppress?: readonly Suppression[];
+}

@@ -1,0 +1,1 @@
+export * from './semconv/index.js';

@@ -1,0 +1,27 @@
+/**
+ * Keys in `params._meta` and `result._meta`. One prefix in one place: it is to be changed before the first publish if
+ * the domain is not the project's.
+ */
+export const META_PREFIX = 'io.waybill/';
+export const META_RUN_ID = 'io.waybill/runId';
+export const META_CALL_ID = 'io.waybill/callId';
+export const META_OPERATION_ID = 'io.waybill/operationId';
+/** Only in `result._meta`, and only when the request carried ours. */
+export const META_RECEIPT = 'io.waybill/receipt';
+/** Trace context in `_meta` is unprefixed (SEP-414). */
+export const META_TRACEPARENT = 'traceparent';
+export const META_TRACESTATE = 'tracestate';
+export const META_BAGGAGE = 'baggage';
+
+/** Ids from outside are capped: longer or unprintable ones are dropped and counted. */
+export const MAX_REMOTE_ID_LENGTH = 200;
+
+/** True for 1 to 200 printable ASCII or Unicode letters, marks, numbers, punctuation, symbols and inner spaces. */
+export function isAcceptableId(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length > 0 &&
+    value.length <= MAX_REMOTE_ID_LENGTH &&
+    /^[\p{L}\p{M}\p{N}\p{P}\p{S}](?:[\p{L}\p{M}\p{N}\p{P}\p{S} ]*[\p{L}\p{M}\p{N}\p{P}\p{S}])?$/u.test(value)
+  );
+}

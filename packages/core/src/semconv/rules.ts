@@ -1,0 +1,37 @@
+/** Ids and default levels of the auditor's own rules. */
+export type RuleLevel = 'error' | 'warning' | 'info';
+const rules = {
+  'false-success': 'error',
+  'duplicate-effect': 'error',
+  'receipt-invalid': 'error',
+  'ledger-inconsistent': 'error',
+  'crosswired-reply': 'error',
+  'operation-key-reused': 'error',
+  'input-damaged': 'error',
+  'rule-crashed': 'error',
+  'missing-stage': 'warning',
+  'stream-without-result': 'warning',
+  'success-without-receipt': 'warning',
+  'duplicate-intent': 'warning',
+  'unsafe-retry': 'warning',
+  'effect-after-giving-up': 'warning',
+  'false-failure': 'warning',
+  'reply-lost': 'warning',
+  'masked-outcome': 'warning',
+  'input-required-unanswered': 'warning',
+  'mrtr-round-invalid': 'warning',
+  'task-unresolved': 'warning',
+  'receipt-without-trace': 'warning',
+  'receipt-unbound': 'warning',
+  'sequence-gap': 'warning',
+  'delivery-count': 'warning',
+  'partial-effect': 'warning',
+  'status-mismatch': 'info',
+  'broken-context': 'info',
+  'clock-order': 'info',
+  'evidence-lost': 'info',
+  'generated-operation-id': 'info',
+  'sampled-away': 'info',
+} as const;
+export type RuleId = keyof typeof rules;
+export const RULES: Readonly<Record<RuleId, RuleLevel>> = rules;

@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+const exclude = ['**/node_modules/**', '**/dist/**', 'test/programs/**', 'test/heavy/**'];
+
+// `unit` runs beside its subject and touches nothing but memory and temporary files;
+// `system` starts real servers, sockets and processes and therefore runs one file at a time.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'examples/*/src/**/*.test.ts'],
+          exclude,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/**/*.test.ts'],
+          exclude,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
