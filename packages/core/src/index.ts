@@ -1,1 +1,2 @@
 export * from './semconv/index.js';
+export * from './verdict/index.js';
