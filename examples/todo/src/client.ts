@@ -1,0 +1,40 @@
+/**
+ * A todo client as an application would write it. It names its intention with `withOperation`, and that is all it
+ * knows of Waybill; spans come from `--import otel.mjs`.
+ */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { withOperation } from '@waybill/api';
+import type { CallOrder, Told } from './messages.js';
+
+const clients = new Map<string, Promise<Client>>();
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ name: 'todo-client', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  await client.listTools();
+  return client;
+}
+
+async function call(order: CallOrder): Promise<Told> {
+  try {
+    const connected = clients.get(order.url) ?? connect(order.url);
+    clients.set(order.url, connected);
+    const client = await connected;
+    const result = await withOperation(order.operationId, () =>
+      client.callTool({ name: order.tool, arguments: { ...order.arguments } }, { timeout: order.timeoutMs }),
+    );
+    const first = result.content[0];
+    return { kind: 'result', isError: result.isError === true, text: first?.type === 'text' ? first.text : '' };
+  } catch (error) {
+    const { name, code, message } = error as Error & { code?: unknown };
+    return { kind: 'error', name, code: String(code ?? ''), message };
+  }
+}
+
+process.on('message', (order: CallOrder) => {
+  void call(order).then((told) => process.send?.(told));
+});
+// The driver hangs up when it is done; nothing then keeps this process, and its spans are flushed on the way out.
+process.once('disconnect', () => {
+  for (const client of clients.values()) void client.then((connected) => connected.close());
+});
