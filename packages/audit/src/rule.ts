@@ -49,6 +49,8 @@ export type JoinBasis = 'call_id' | 'parent_span' | 'rpc_id_in_trace' | 'tool_an
 export interface StageFact {
   readonly timeUnixNano: bigint;
   readonly seq: number | undefined;
+  /** How often the stage was seen on this side; undefined means once. */
+  readonly count?: number;
 }
 
 export interface SideOutcome {
@@ -63,6 +65,10 @@ export interface Side {
   readonly service: string;
   readonly spans: readonly EvidenceRef[];
   readonly join: JoinBasis;
+  /** Span status as exported; undefined where the record carries none. */
+  readonly status?: 'unset' | 'ok' | 'error';
+  /** The parent span, where it is in the evidence and had ended before this side began. */
+  readonly parentEnded?: EvidenceRef;
   stage(name: string): Fact<StageFact>;
   outcome(): Fact<SideOutcome>;
   attribute(key: string): Fact<unknown>;
@@ -77,6 +83,12 @@ export interface Call {
   readonly client: Side | undefined;
   readonly server: Side | undefined;
   readonly retryOrigin: string | undefined;
+  /** Latest time known of the call; undefined when it has no end. */
+  readonly endTimeUnixNano?: bigint;
+  /** Call id of the leg that this one continues (an input round, a task poll): not a retry. */
+  readonly continues?: string;
+  /** Server records that cannot be one delivery of this request; more than one means that it arrived more than once. */
+  readonly deliveries?: readonly EvidenceRef[];
 }
 
 export interface Receipt {
@@ -84,6 +96,16 @@ export interface Receipt {
   readonly outcome: 'applied' | 'refused' | 'failed';
   readonly verification: 'valid' | 'unsigned' | 'invalid';
   readonly level: 'plain' | 'appended' | 'sealed';
+  readonly at: EvidenceRef;
+  /** False when it names no target id or no version, and so cannot be held against the target. */
+  readonly bound?: boolean;
+  /** Call that the receipt says it is of. */
+  readonly callId?: string;
+}
+
+/** What the check of a ledger against its own proofs and checkpoints found. */
+export interface LedgerProblem {
+  readonly problem: string;
   readonly at: EvidenceRef;
 }
 
@@ -104,7 +126,14 @@ export interface Operation {
     readonly rule: string;
     readonly action: Action;
     readonly flags: readonly string[];
+    /** Reason of that row, for instance `receipt_says_done_target_says_no`. */
+    readonly reason?: string;
   };
+  /** Reads of the target that were matched to this operation. */
+  readonly targets?: readonly EvidenceRef[];
+  /** How many effects are proven, and how many are possible (null: no limit is known). */
+  readonly effects?: { readonly atLeast: number; readonly atMost: number | null };
+  readonly ledgerProblems?: readonly LedgerProblem[];
 }
 
 export interface Run {
@@ -133,6 +162,8 @@ export interface RuleMeta<O> {
 }
 
 export interface Report {
+  /** Operation that the finding is of. Default: the one being visited; in `run` and `end` none. */
+  readonly operation?: Operation;
   readonly messageId: string;
   readonly data?: Readonly<Record<string, string | number>>;
   readonly at: readonly EvidenceRef[];
@@ -154,6 +185,8 @@ export interface RuleVisitor {
   operation?(operation: Operation): void;
   call?(call: Call, operation: Operation): void;
   run?(run: Run): void;
+  /** After the last visit: for findings that speak of a tool or of the whole input, once. */
+  end?(): void;
 }
 
 export interface Rule<O = undefined> {
