@@ -1,2 +1,3 @@
+export * from './receipt/index.js';
 export * from './semconv/index.js';
 export * from './verdict/index.js';

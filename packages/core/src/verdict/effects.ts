@@ -54,8 +54,9 @@ export function countEffects(evidence: EffectEvidence): EffectCount {
         ? { atLeast: 0, atMost: 1, contradiction: true }
         : { atLeast: Math.max(confirmed, 1), atMost: possible, contradiction: false };
     case 'count':
-      return pinned(confirmed, possible, target.count);
+      break;
   }
+  return pinned(confirmed, possible, target.count);
 }
 
 function pinned(confirmed: number, possible: number, count: number): EffectCount {

@@ -41,10 +41,10 @@ function number(input: EvidenceInput, value: unknown): number {
 }
 /** A predicate over indexes: the input has one of the values. */
 function has(input: EvidenceInput, ...values: unknown[]): (index: number) => boolean {
-  const values_ = column(input);
+  const numbers = column(input);
   const wanted = EVIDENCE_INPUTS[input].map((value) => values.includes(value));
   for (const value of values) number(input, value);
-  return (index) => wanted[values_[index] ?? 255] === true;
+  return (index) => wanted[numbers[index] ?? 255] ?? false;
 }
 /** The neighbour of a vector with another value of one input. */
 function changed(index: number, input: EvidenceInput, value: unknown): number {
@@ -53,7 +53,7 @@ function changed(index: number, input: EvidenceInput, value: unknown): number {
 }
 function rowHas(predicate: (row: (typeof VERDICT_ROWS)[number]) => boolean): (index: number) => boolean {
   const holds = VERDICT_ROWS.map(predicate);
-  return (index) => holds[rowOf[index] ?? 255] === true;
+  return (index) => holds[rowOf[index] ?? 255] ?? false;
 }
 function violations(broken: (index: number) => boolean): EvidenceVector[] {
   const found: EvidenceVector[] = [];
