@@ -1,3 +1,4 @@
 export * from './receipt/index.js';
 export * from './semconv/index.js';
 export * from './verdict/index.js';
+export * from './wire/index.js';
