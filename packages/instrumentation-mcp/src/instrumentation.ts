@@ -1,0 +1,87 @@
+import { metrics } from '@opentelemetry/api';
+import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api';
+import { InstrumentationBase } from '@opentelemetry/instrumentation';
+import type { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { moduleDefinitions } from './loading/definitions.js';
+import { patchInPlace, patchLoadedCommonJs } from './loading/in-place.js';
+import { warnWithoutSdk } from './loading/providers.js';
+import { hookRequireOfV1 } from './loading/require-hook.js';
+import { installSelfCheck } from './loading/self-check.js';
+import { loadingState } from './loading/state.js';
+import { warnOnce } from './loading/warnings.js';
+import { createRuntime, installRuntime } from './runtime/index.js';
+import type { Runtime } from './runtime/index.js';
+import type { McpInstrumentationConfig } from './types.js';
+import { PACKAGE_NAME, PACKAGE_VERSION } from './version.js';
+
+/**
+ * The OpenTelemetry instrumentation of the MCP SDKs: spans for every JSON-RPC request, client and server, with what
+ * was really seen of it. Patches prototypes in place; a second instance, of this or of another copy of the package,
+ * uses the patches of the first and becomes the one that records.
+ *
+ * @example
+ * new NodeSDK({ instrumentations: [new McpInstrumentation()] }).start();
+ */
+export class McpInstrumentation extends InstrumentationBase<McpInstrumentationConfig> {
+  // The base calls init() and enable() from its constructor, before field initialisers run: `declare` leaves alone
+  // what they have set.
+  declare private runtime: Runtime | undefined;
+  declare private ownTracerProvider: boolean | undefined;
+  declare private ownMeterProvider: boolean | undefined;
+  declare private checkedForSdk: boolean | undefined;
+
+  constructor(config: McpInstrumentationConfig = {}) {
+    super(PACKAGE_NAME, PACKAGE_VERSION, config);
+  }
+
+  protected override init(): InstrumentationNodeModuleDefinition[] {
+    return moduleDefinitions();
+  }
+
+  /** Hooks module loading, patches what is loaded already, and records from now on. */
+  override enable(): void {
+    super.enable();
+    this.runtime ??= createRuntime({
+      tracer: () => this.tracerForSpan(),
+      meter: () => this.currentMeter(),
+      logger: () => this.logger,
+      config: () => this.getConfig(),
+      isEnabled: () => this.isEnabled(),
+      warn: warnOnce,
+    });
+    installRuntime(this.runtime);
+    loadingState().isEnabled = (): boolean => this.isEnabled();
+    hookRequireOfV1();
+    patchLoadedCommonJs();
+    patchInPlace();
+    installSelfCheck();
+  }
+
+  // disable() of the base is all that is needed: the wrappers ask isEnabled() and fall through. Nothing is unwrapped,
+  // since whoever wrapped the same method after us would lose his wrapper.
+
+  override setTracerProvider(provider: TracerProvider): void {
+    this.ownTracerProvider = true;
+    super.setTracerProvider(provider);
+  }
+
+  override setMeterProvider(provider: MeterProvider): void {
+    this.ownMeterProvider = true;
+    super.setMeterProvider(provider);
+  }
+
+  private tracerForSpan(): Tracer {
+    if (this.checkedForSdk !== true) {
+      this.checkedForSdk = true;
+      if (this.ownTracerProvider !== true)
+        warnWithoutSdk(this.instrumentationName, this.instrumentationVersion);
+    }
+    return this.tracer;
+  }
+
+  /** The global meter has no proxy: one that was taken before an SDK was registered would stay a no-op for ever. */
+  private currentMeter(): Meter {
+    if (this.ownMeterProvider === true) return this.meter;
+    return metrics.getMeter(this.instrumentationName, this.instrumentationVersion);
+  }
+}
