@@ -2,7 +2,17 @@
  * The interface of a rule, the auditor's own and anybody else's. A rule sees operations, calls and facts; it never
  * knows about files, formats or reports.
  */
-import type { Action, EffectKind, Layer, OutcomeSource, Verdict } from '@waybill/core';
+import type {
+  Action,
+  Assurance,
+  EffectKind,
+  EffectState,
+  EvidenceState,
+  EvidenceValue,
+  Layer,
+  OutcomeSource,
+  Verdict,
+} from '@waybill/core';
 
 export type Level = 'error' | 'warning' | 'info' | 'off';
 
@@ -53,6 +63,26 @@ export interface StageFact {
   readonly count?: number;
 }
 
+/** A stage that was recorded, one entry per occurrence, in the order of `seq` (then of time). */
+export interface SeenStage {
+  /** Bare name, for instance `server.effect_requested`. */
+  readonly name: string;
+  /** 0n when only `waybill.stages` names the stage: its event was dropped. */
+  readonly timeUnixNano: bigint;
+  readonly seq: number | undefined;
+  readonly at: EvidenceRef;
+}
+
+/** Where the span of a side hangs in its trace. */
+export interface SpanContextFact {
+  readonly traceId: string;
+  /**
+   * `root`: it has no parent; `client_span`: the CLIENT span of this call; `known`: some other span of the input;
+   * `lost`: a parent id that no span of the input has.
+   */
+  readonly parent: 'root' | 'client_span' | 'known' | 'lost';
+}
+
 export interface SideOutcome {
   readonly outcome: string;
   readonly layer: Layer;
@@ -71,7 +101,19 @@ export interface Side {
   readonly parentEnded?: EvidenceRef;
   stage(name: string): Fact<StageFact>;
   outcome(): Fact<SideOutcome>;
+  /** Kept are the attributes of the MCP, GenAI, HTTP, network, error and `waybill.` namespaces. */
   attribute(key: string): Fact<unknown>;
+  /** Every recorded stage; `[]` for an emitter without stages. */
+  stages?(): readonly SeenStage[];
+  /** Sequence numbers that are missing below the highest one seen: lost stages of this side. */
+  readonly missingSeq?: readonly number[];
+  /** The record of this side is provably complete: only then does any of its facts answer `absent`. */
+  readonly complete?: boolean;
+  readonly context?: SpanContextFact | undefined;
+  /** Scope name of the emitter that wrote the strongest span of this side. */
+  readonly emitter?: string;
+  readonly startTimeUnixNano?: bigint;
+  readonly endTimeUnixNano?: bigint;
 }
 
 /** One JSON-RPC request. */
@@ -89,6 +131,12 @@ export interface Call {
   readonly continues?: string;
   /** Server records that cannot be one delivery of this request; more than one means that it arrived more than once. */
   readonly deliveries?: readonly EvidenceRef[];
+  /** Attempt of the operation as the client numbered it, from 1. */
+  readonly attempt?: number;
+  /** Call flags of the client span, for instance `late_result`. */
+  readonly flags?: readonly string[];
+  /** The tool is known to use `effect()`: some call of it in the evidence has effect stages. */
+  readonly usesEffect?: boolean;
 }
 
 export interface Receipt {
@@ -101,6 +149,26 @@ export interface Receipt {
   readonly bound?: boolean;
   /** Call that the receipt says it is of. */
   readonly callId?: string;
+  readonly operationId?: string;
+  /** Id of the target. */
+  readonly object?: string;
+  readonly version?: string;
+  /** The writer read the target again after the commit. */
+  readonly readBack?: boolean;
+  /** Why it is `invalid`, in a few words. */
+  readonly problem?: string;
+}
+
+/** What an authoritative read of the target says about one operation. */
+export interface TargetRead {
+  readonly object: string;
+  /** The state, or its hash where the reader gives none. */
+  readonly state: string | undefined;
+  readonly version: string | undefined;
+  readonly fenced: boolean;
+  /** The value of the decision table's input `target`. */
+  readonly relation: EvidenceValue<'target'>;
+  readonly at: EvidenceRef;
 }
 
 /** What the check of a ledger against its own proofs and checkpoints found. */
@@ -134,6 +202,15 @@ export interface Operation {
   /** How many effects are proven, and how many are possible (null: no limit is known). */
   readonly effects?: { readonly atLeast: number; readonly atMost: number | null };
   readonly ledgerProblems?: readonly LedgerProblem[];
+  readonly tool?: string;
+  readonly effectKind?: EffectKind;
+  /** What the caller was told, `OUTCOME` or `OUTCOME/reason`; undefined when no client side says. */
+  readonly told?: string;
+  readonly effect?: EffectState;
+  readonly evidence?: EvidenceState;
+  readonly assurance?: Assurance;
+  /** The latest read of the target. */
+  readonly target?: TargetRead;
 }
 
 export interface Run {
@@ -201,7 +278,7 @@ export function defineRule<O = undefined>(rule: Rule<O>): Rule<O> {
 
 export interface RulePlugin {
   readonly name: string;
-  readonly rules: Readonly<Record<string, Rule<never>>>;
+  readonly rules: Readonly<Record<string, Rule<unknown>>>;
 }
 
 export interface Suppression {
