@@ -197,8 +197,6 @@ export interface Operation {
     /** Reason of that row, for instance `receipt_says_done_target_says_no`. */
     readonly reason?: string;
   };
-  /** Reads of the target that were matched to this operation. */
-  readonly targets?: readonly EvidenceRef[];
   /** How many effects are proven, and how many are possible (null: no limit is known). */
   readonly effects?: { readonly atLeast: number; readonly atMost: number | null };
   readonly ledgerProblems?: readonly LedgerProblem[];

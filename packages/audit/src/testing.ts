@@ -1,0 +1,3 @@
+/** For authors of rules: operations by hand, a rule run over them, and the whole auditor over evidence. */
+export * from './testing/builder.js';
+export * from './testing/visit.js';
