@@ -3,7 +3,8 @@
  * the writer read its target back. It is unsigned: it proves what its writer says, to those who trust its place.
  */
 import { canonicalJson } from './canonical.js';
-import { RECEIPT_OUTCOMES } from './statement.js';
+import { RECEIPT_OUTCOMES, RECEIPT_STAGES } from './statement.js';
+import type { ReceiptStage } from './statement.js';
 import type { ParsedReceipt } from './parse.js';
 
 /** One plain receipt as it is written; times are nanoseconds since the Unix epoch as decimal text. */
@@ -24,6 +25,8 @@ export interface PlainReceipt {
   readonly observed?: unknown;
   /** Version that was seen. */
   readonly version?: string | number;
+  /** Default: `read_back` when `observed` and `version` are there, else `committed`. */
+  readonly stage?: ReceiptStage;
   readonly result: (typeof RECEIPT_OUTCOMES)[number];
   readonly at: string;
   /** The service that wrote it. */
@@ -66,6 +69,9 @@ export function plainReceipt(
   ) {
     return 'attempt must be an integer from 1';
   }
+  const stage = value['stage'];
+  const said = RECEIPT_STAGES.find((name) => name === stage);
+  if (stage !== undefined && said === undefined) return `stage must be one of ${RECEIPT_STAGES.join(', ')}`;
   const id = textOf(value, 'object');
   return {
     kind: 'receipt',
@@ -79,7 +85,7 @@ export function plainReceipt(
     spanId: textOf(value, 'span_id'),
     attempt,
     outcome,
-    stage: observed !== undefined && version !== undefined ? 'read_back' : 'committed',
+    stage: said ?? (observed !== undefined && version !== undefined ? 'read_back' : 'committed'),
     binding: id !== undefined && (version !== undefined || outcome !== 'applied') ? 'bound' : 'unbound',
     target: {
       system: textOf(value, 'system'),
