@@ -24,7 +24,11 @@ async function call(order: CallOrder): Promise<Told> {
       client.callTool({ name: order.tool, arguments: { ...order.arguments } }, { timeout: order.timeoutMs }),
     );
     const first = result.content[0];
-    return { kind: 'result', isError: result.isError === true, text: first?.type === 'text' ? first.text : '' };
+    return {
+      kind: 'result',
+      isError: result.isError === true,
+      text: first?.type === 'text' ? first.text : '',
+    };
   } catch (error) {
     const { name, code, message } = error as Error & { code?: unknown };
     return { kind: 'error', name, code: String(code ?? ''), message };

@@ -24,8 +24,7 @@ export type StorageFault =
 export type PausePoint = 'before_commit' | 'after_commit';
 
 export type ServerOrder =
-  | { readonly kind: 'fault'; readonly fault: StorageFault | undefined }
-  | { readonly kind: 'go_on' };
+  { readonly kind: 'fault'; readonly fault: StorageFault | undefined } | { readonly kind: 'go_on' };
 
 export type ServerNews =
   | { readonly kind: 'listening'; readonly url: string }

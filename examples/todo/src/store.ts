@@ -8,8 +8,6 @@ export interface Todo {
   readonly version: number;
 }
 
-export type TodoChange = Partial<Pick<Todo, 'title' | 'status'>>;
-
 /** Opens the todo database with real locks and full durability: another process reads it at any time. */
 export function openDatabase(path: string): Database.Database {
   const db = new Database(path);
@@ -35,10 +33,8 @@ export function listTodos(db: Database.Database): Todo[] {
   return db.prepare('SELECT id, title, status, version FROM todo ORDER BY id').all() as Todo[];
 }
 
-/** Changes one todo inside the caller's transaction. Undefined when there is no such todo. */
-export function changeTodo(db: Database.Database, id: string, change: TodoChange): Todo | undefined {
-  db.prepare(
-    'UPDATE todo SET title = coalesce(?, title), status = coalesce(?, status), version = version + 1 WHERE id = ?',
-  ).run(change.title ?? null, change.status ?? null, id);
+/** Sets a status inside the caller's transaction. Undefined when there is no such todo. */
+export function setStatus(db: Database.Database, id: string, status: string): Todo | undefined {
+  db.prepare('UPDATE todo SET status = ?, version = version + 1 WHERE id = ?').run(status, id);
   return readTodo(db, id);
 }
