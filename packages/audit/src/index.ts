@@ -1,3 +1,6 @@
 export * from './rule.js';
 export type * from './model.js';
 export * from './report.js';
+export * from './readers/index.js';
+export * from './rules/index.js';
+export * from './reports/index.js';

@@ -1,0 +1,214 @@
+/** The report for a person at a terminal: a table, the findings, one closing sentence. */
+import { styleText } from 'node:util';
+import Table from 'cli-table3';
+import type { AuditReport, Finding, ReportOperation } from '../report.js';
+import {
+  SEVERITIES,
+  findingsByOperation,
+  isSettled,
+  pathsOf,
+  placeText,
+  plural,
+  printable,
+  shorten,
+  type Severity,
+} from './text.js';
+
+export interface PrettyOptions {
+  /** Colours and box lines; without them the text is plain and stays so in a file. */
+  readonly color: boolean;
+  /** Columns of the terminal. */
+  readonly width?: number;
+  /** Rows of the table and findings that are printed in full; the rest is counted. */
+  readonly limit?: number;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const severityStyle: Readonly<Record<Severity, Style>> = { error: 'red', warning: 'yellow', info: 'cyan' };
+const places = 3;
+
+/** One line of the table per operation; the clean ones are left out first when there are too many. */
+function rowsOf(
+  report: AuditReport,
+  byOperation: ReadonlyMap<string, readonly Finding[]>,
+  limit: number,
+): readonly ReportOperation[] {
+  if (report.operations.length <= limit) return report.operations;
+  const troubled = (operation: ReportOperation): boolean =>
+    !isSettled(operation) ||
+    (byOperation.get(operation.key) ?? []).some((finding) => finding.level !== 'info');
+  return report.operations.filter(troubled).slice(0, limit);
+}
+
+function verdictStyle(operation: ReportOperation): Style {
+  switch (operation.verdict) {
+    case 'verified_done':
+    case 'no_effect_expected':
+      return 'green';
+    case 'verified_not_done':
+    case 'not_delivered':
+    case 'open':
+    case 'executed_receipt_pending':
+      return 'cyan';
+    case 'unknown_needs_reconciliation':
+    case 'insufficient_evidence':
+      return 'yellow';
+    case 'false_success':
+    case 'duplicate_effect':
+    case 'evidence_conflict':
+      return 'red';
+  }
+}
+
+function effectText(operation: ReportOperation): string {
+  if (operation.effectKind === 'read') return 'read';
+  const { atLeast, atMost } = operation.effects;
+  if (operation.effect === 'applied') return atLeast > 1 ? `applied ${atLeast} times` : 'applied';
+  if (operation.effect !== 'unknown') return operation.effect.replace('_', ' ');
+  return atLeast === atMost ? `unknown, ${atLeast}` : `unknown, ${atLeast} to ${atMost}`;
+}
+
+function closingSentence(report: AuditReport): string {
+  const { verdicts, findings } = report.summary;
+  const total = report.coverage.operations;
+  if (total === 0) return 'No MCP tool call was found, so nothing was judged.';
+  const proven = (verdicts.verified_done ?? 0) + (verdicts.no_effect_expected ?? 0);
+  const wrong =
+    (verdicts.false_success ?? 0) + (verdicts.duplicate_effect ?? 0) + (verdicts.evidence_conflict ?? 0);
+  const parts = [
+    `${proven} of ${plural(total, 'operation')} ended as the caller would want and can be shown to have`,
+  ];
+  if (wrong > 0) parts.push(`${wrong} ended otherwise than reported or against the evidence`);
+  const undecided = (verdicts.unknown_needs_reconciliation ?? 0) + (verdicts.insufficient_evidence ?? 0);
+  if (undecided > 0) parts.push(`${undecided} cannot be decided from this evidence`);
+  const found = SEVERITIES.filter((level) => findings[level] > 0).map(
+    (level) => `${findings[level]} ${level}`,
+  );
+  return `${parts.join('; ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
+}
+
+/** The report in pieces; join them, or write them one after the other. */
+export function* renderPretty(report: AuditReport, options: PrettyOptions): Generator<string> {
+  const { color, width = 100, limit = 40 } = options;
+  const paint = (style: Style, text: string): string =>
+    color ? styleText(style, text, { validateStream: false }) : text;
+  const paths = pathsOf(report);
+  const byOperation = findingsByOperation(report);
+
+  for (const input of report.inputs) {
+    yield (
+      `${printable(input.path)}  ${input.format}, ${plural(input.spans, 'span')} (${input.mcpSpans} of MCP calls)` +
+      `${input.records > 0 ? `, ${plural(input.records, 'record')}` : ''}` +
+      `${input.logs > 0 ? `, ${plural(input.logs, 'log record')}` : ''}\n`
+    );
+  }
+  yield '\n';
+
+  const rows = rowsOf(report, byOperation, limit);
+  if (rows.length > 0) {
+    const table = new Table({
+      head: ['operation', 'tool', 'told', 'effect', 'verdict', 'do', 'findings'].map((head) =>
+        paint('bold', head),
+      ),
+      style: { head: [], border: [], compact: true, 'padding-left': 0 },
+      chars: plainLines,
+    });
+    const room = Math.max(16, Math.min(40, width - 90));
+    for (const operation of rows) {
+      const findings = (byOperation.get(operation.key) ?? []).filter((finding) => finding.level !== 'info');
+      table.push([
+        printable(shorten(operation.key, room)),
+        printable(shorten(operation.tool ?? '-', 24)),
+        printable(operation.told ?? '-'),
+        effectText(operation),
+        paint(verdictStyle(operation), operation.verdict),
+        operation.action === 'none' ? '-' : operation.action,
+        [...new Set(findings.map((finding) => finding.rule)), ...operation.flags].join(', ') || '-',
+      ]);
+    }
+    yield `${table
+      .toString()
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .join('\n')}\n`;
+    const hidden = report.operations.length - rows.length;
+    if (hidden > 0)
+      yield `… and ${plural(hidden, 'operation')} more; --format json or html has all of them\n`;
+    yield '\n';
+  }
+
+  yield* findingLines(report, limit, paint, paths);
+  yield* coverageLines(report);
+  yield `${paint('bold', closingSentence(report))}\n`;
+}
+
+/** Columns by spaces alone: box lines make the eye count lines and break when copied. */
+const plainLines: Readonly<Record<string, string>> = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: ' ',
+};
+
+function* findingLines(
+  report: AuditReport,
+  limit: number,
+  paint: (style: Style, text: string) => string,
+  paths: ReadonlyMap<string, string>,
+): Generator<string> {
+  const loud = report.findings.filter((finding) => finding.level !== 'info');
+  loud.sort((a, b) => SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level));
+  for (const finding of loud.slice(0, limit)) {
+    const about = finding.operation === null ? '' : `  ${printable(shorten(finding.operation, 60))}`;
+    const doubt = finding.certainty === 'suspected' ? ' (suspected)' : '';
+    yield `${paint(severityStyle[finding.level], finding.level)}  ${finding.rule}${doubt}${about}\n`;
+    yield `    ${printable(finding.message)}\n`;
+    const at = [...new Set(finding.at.map((place) => printable(placeText(place, paths))))];
+    if (at.length > 0) {
+      yield `    at ${at.slice(0, places).join(', ')}${at.length > places ? ` and ${at.length - places} more` : ''}\n`;
+    }
+  }
+  if (loud.length > limit) yield `… and ${plural(loud.length - limit, 'finding')} more\n`;
+
+  const quiet = new Map<string, number>();
+  for (const finding of report.findings) {
+    if (finding.level === 'info') quiet.set(finding.rule, (quiet.get(finding.rule) ?? 0) + 1);
+  }
+  if (quiet.size > 0) {
+    const counted = [...quiet].map(([rule, count]) => (count === 1 ? rule : `${rule} (${count})`));
+    yield `${paint(severityStyle.info, 'info')}  ${counted.join(', ')}\n`;
+  }
+  if (loud.length > 0 || quiet.size > 0) yield '\n';
+}
+
+function* coverageLines(report: AuditReport): Generator<string> {
+  const { coverage } = report;
+  const lines: string[] = [];
+  if (coverage.calls > 0) {
+    lines.push(
+      `of ${plural(coverage.calls, 'call')}: client record ${coverage.withClient}, server record ${coverage.withServer}; ` +
+        `operations with a receipt: ${coverage.withReceipt} of ${coverage.operations}`,
+    );
+  }
+  for (const note of coverage.notes) lines.push(printable(note));
+  if (coverage.notEvaluated.length > 0) {
+    lines.push(
+      `not evaluated: ${coverage.notEvaluated.map((entry) => `${entry.rule} (${entry.because})`).join(', ')}`,
+    );
+  }
+  if (report.summary.suppressed > 0)
+    lines.push(`suppressed: ${plural(report.summary.suppressed, 'finding')}`);
+  if (lines.length > 0) yield `${lines.join('\n')}\n\n`;
+}

@@ -1,0 +1,74 @@
+/** Words and small shapes that more than one report prints. */
+import type { AuditReport, Finding, ReportOperation } from '../report.js';
+import type { EvidenceRef } from '../rule.js';
+
+export type Severity = Finding['level'];
+
+/** From the most to the least severe. */
+export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
+
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Text from evidence, safe in a terminal or a log: control and formatting characters are written out, so that an id
+ * or a tool name cannot move the cursor, hide text or start a line of its own.
+ */
+export function printable(text: string): string {
+  return text.replace(controls, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** Keeps the beginning and the end, where ids differ. */
+export function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const tail = Math.floor((length - 1) / 3);
+  return `${text.slice(0, length - 1 - tail)}…${text.slice(text.length - tail)}`;
+}
+
+export function plural(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `path:line`, `path@offset`, or what else names the place. */
+export function placeText(at: EvidenceRef, paths: ReadonlyMap<string, string>): string {
+  const path = paths.get(at.source) ?? at.source;
+  if (at.line !== undefined) return `${path}:${at.line}`;
+  if (at.offset !== undefined) return `${path}@${at.offset}`;
+  return at.spanId === undefined ? path : `${path} span ${at.spanId}`;
+}
+
+/** Path of each input by its id. */
+export function pathsOf(report: AuditReport): ReadonlyMap<string, string> {
+  return new Map(report.inputs.map((input) => [input.id, input.path]));
+}
+
+/** The findings of each operation by its key; those of no operation under ''. */
+export function findingsByOperation(report: AuditReport): ReadonlyMap<string, readonly Finding[]> {
+  const byKey = new Map<string, Finding[]>();
+  for (const finding of report.findings) {
+    const key = finding.operation ?? '';
+    const known = byKey.get(key);
+    if (known === undefined) byKey.set(key, [finding]);
+    else known.push(finding);
+  }
+  return byKey;
+}
+
+/** Verdicts with which nobody has anything left to do. */
+export function isSettled(operation: ReportOperation): boolean {
+  return (
+    operation.verdict === 'verified_done' ||
+    operation.verdict === 'no_effect_expected' ||
+    operation.verdict === 'verified_not_done' ||
+    operation.verdict === 'not_delivered'
+  );
+}
+
+/** ISO 8601 in UTC, to the millisecond; '-' for a time that is not known. */
+export function isoTime(unixNano: bigint): string {
+  if (unixNano <= 0n) return '-';
+  const date = new Date(Number(unixNano / 1_000_000n));
+  return Number.isNaN(date.getTime()) ? '-' : date.toISOString();
+}
