@@ -105,8 +105,25 @@ export interface InputGap {
   readonly note: string;
 }
 
+/**
+ * What can be known of a span before anything of it is converted. One object is reused for all spans of an input:
+ * valid only during the call of `wants`.
+ */
+export interface SpanPeek {
+  readonly name: string;
+  readonly scopeName: string;
+  readonly serviceName: string;
+  /** Whether the test holds for the key of any attribute. Keys are as the emitter wrote them, aliases included. */
+  hasKey(test: (key: string) => boolean): boolean;
+}
+
 /** Takes what a reader finds, in the order of the input. Called synchronously; must not keep more than it needs. */
 export interface Sink {
+  /**
+   * Asked once per span, before its ids, times, attributes and events are converted; a span that is not wanted is
+   * counted and never built (and not checked further). Without it every span is delivered.
+   */
+  wants?(span: SpanPeek): boolean;
   span(span: Span): void;
   log(record: LogRecord): void;
   damage(damage: Damage): void;
@@ -121,7 +138,11 @@ export interface InputSummary {
   readonly path: string;
   /** 'otlp-json', 'otlp-jsonl', 'otlp-proto', 'jaeger-json', …, or 'none' when nothing in it was understood. */
   readonly format: string;
+  /** Left out where the bytes were plain. */
+  readonly compression?: 'gzip' | 'zstd';
+  /** Bytes as stored, before decompression. */
   readonly bytes: number;
+  /** Spans understood, wanted or not. */
   readonly spans: number;
   readonly logs: number;
   readonly damaged: readonly Damage[];

@@ -1,0 +1,11 @@
+/** Readers: whatever was exported becomes spans, stage logs and damaged places of one model. */
+export { DEFAULT_LIMITS, type ReadLimits } from './limits.js';
+export { readInput, readInputs, type ReadOptions } from './read.js';
+export {
+  openInputs,
+  type BytesSource,
+  type FileSource,
+  type InputSource,
+  type OpenedInputs,
+  type StandardInputSource,
+} from './source.js';

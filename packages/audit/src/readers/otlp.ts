@@ -1,0 +1,339 @@
+/**
+ * OTLP as JavaScript objects, whichever way they came: JSON in all its spellings, or protobuf decoded to the same
+ * shape. Rules of the encoding: opentelemetry-proto, docs/specification.md "JSON Protobuf Encoding".
+ */
+import { ATTRIBUTE_ALIASES } from '@waybill/core';
+import type { Attributes, AttributeValue, Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
+import { isObject, type JsonObject } from './exact-json.js';
+import type { Reading } from './reading.js';
+import {
+  newRecord,
+  readAnyValue,
+  readCount,
+  readId,
+  readKind,
+  readNanos,
+  readPlainValue,
+  readStatusCode,
+} from './values.js';
+
+const NO_ATTRIBUTES: Attributes = Object.freeze(newRecord<AttributeValue>());
+const NOTHING: readonly never[] = Object.freeze([]);
+const NO_RESOURCE: Resource = { attributes: NO_ATTRIBUTES, serviceName: '' };
+const NO_SCOPE: Scope = { name: '', version: '' };
+const UNSET: Span['status'] = Object.freeze({ code: 0, message: '' });
+const EXPORT_AGAIN = 'export this trace again; the rest of the record was read';
+
+/** The text itself; '' for anything else. */
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The list under either spelling; undefined when there is something else than a list. */
+function list(value: unknown): readonly unknown[] | undefined {
+  if (value === undefined || value === null) return NOTHING;
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** Attributes as a list of key and value, as a list of pairs, or as a map; aliases replaced. */
+export function readAttributes(value: unknown, reading: Reading): Attributes {
+  if (value === undefined || value === null) return NO_ATTRIBUTES;
+  const out = newRecord<AttributeValue>();
+  if (Array.isArray(value)) {
+    if (value.length === 0) return NO_ATTRIBUTES;
+    for (const item of value as readonly unknown[]) {
+      if (isObject(item) && typeof item['key'] === 'string') {
+        put(out, item['key'], readAnyValue(item['value']), reading);
+      } else if (Array.isArray(item) && item.length === 2 && typeof item[0] === 'string') {
+        put(out, item[0], readPlainValue(item[1]), reading);
+      } else {
+        reading.damage('an attribute without a key', EXPORT_AGAIN);
+      }
+    }
+    return out;
+  }
+  if (isObject(value)) {
+    for (const key of Object.keys(value)) {
+      const inner = value[key];
+      // In a map of columns null stands for "no such attribute".
+      if (inner !== null) put(out, key, readAnyValue(inner), reading);
+    }
+    return out;
+  }
+  reading.damage('attributes that are neither a list nor a map', EXPORT_AGAIN);
+  return NO_ATTRIBUTES;
+}
+
+function put(
+  out: Record<string, AttributeValue>,
+  key: string,
+  value: AttributeValue | undefined,
+  reading: Reading,
+): void {
+  if (value === undefined) {
+    reading.damage(`attribute '${clip(key)}' holds a value that contradicts its type`, EXPORT_AGAIN);
+    return;
+  }
+  const known = ATTRIBUTE_ALIASES.get(key);
+  if (known === undefined) out[key] = value;
+  else if (!(known in out)) out[known] = value;
+}
+
+function clip(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}
+
+export function readResource(value: unknown, reading: Reading): Resource {
+  if (!isObject(value)) return NO_RESOURCE;
+  const attributes = value['attributes'];
+  if (attributes === undefined || (Array.isArray(attributes) && attributes.length === 0)) return NO_RESOURCE;
+  return reading.resource(keyOf(attributes), () => {
+    const read = readAttributes(attributes, reading);
+    return { attributes: read, serviceName: text(read['service.name']) };
+  });
+}
+
+function keyOf(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'bigint' ? inner.toString() : inner,
+  );
+}
+
+export function makeScope(name: unknown, version: unknown, reading: Reading): Scope {
+  const scopeName = text(name);
+  const scopeVersion = text(version);
+  if (scopeName === '' && scopeVersion === '') return NO_SCOPE;
+  return reading.scope(`${scopeName}\n${scopeVersion}`, () => ({ name: scopeName, version: scopeVersion }));
+}
+
+function readScope(value: unknown, reading: Reading): Scope {
+  return isObject(value) ? makeScope(value['name'], value['version'], reading) : NO_SCOPE;
+}
+
+/** `resourceSpans` and its older and foreign names; answers false when the list is none. */
+export function readResourceSpans(value: unknown, reading: Reading): boolean {
+  return eachScope(value, reading, 'spans', (raw, resource, scope) => {
+    readSpan(raw, resource, scope, reading, true);
+  });
+}
+
+/** `resourceLogs`: stage logs, and stage journals line by line. */
+export function readResourceLogs(value: unknown, reading: Reading): boolean {
+  return eachScope(value, reading, 'logs', (raw, resource, scope) => {
+    readLog(raw, resource, scope, reading);
+  });
+}
+
+type Visit = (raw: unknown, resource: Resource, scope: Scope) => void;
+
+function eachScope(value: unknown, reading: Reading, signal: 'spans' | 'logs', visit: Visit): boolean {
+  const entries = list(value);
+  if (entries === undefined) return false;
+  for (const entry of entries) {
+    if (!isObject(entry)) {
+      reading.damage(`an entry of the resource ${signal} that is no object`, EXPORT_AGAIN);
+      continue;
+    }
+    const resource = readResource(entry['resource'], reading);
+    const groups = list(scopesOf(entry, signal));
+    if (groups === undefined) {
+      reading.damage(`scope ${signal} that are no list`, EXPORT_AGAIN);
+      continue;
+    }
+    for (const group of groups) eachRecord(group, resource, reading, signal, visit);
+  }
+  return true;
+}
+
+function scopesOf(entry: JsonObject, signal: 'spans' | 'logs'): unknown {
+  if (signal === 'spans') {
+    return (
+      entry['scopeSpans'] ??
+      entry['scope_spans'] ??
+      entry['instrumentationLibrarySpans'] ??
+      entry['instrumentation_library_spans']
+    );
+  }
+  return (
+    entry['scopeLogs'] ??
+    entry['scope_logs'] ??
+    entry['instrumentationLibraryLogs'] ??
+    entry['instrumentation_library_logs']
+  );
+}
+
+function eachRecord(
+  group: unknown,
+  resource: Resource,
+  reading: Reading,
+  signal: 'spans' | 'logs',
+  visit: Visit,
+): void {
+  if (!isObject(group)) {
+    reading.damage(`an entry of the scope ${signal} that is no object`, EXPORT_AGAIN);
+    return;
+  }
+  const scope = readScope(
+    group['scope'] ?? group['instrumentationLibrary'] ?? group['instrumentation_library'],
+    reading,
+  );
+  const records = list(
+    signal === 'spans' ? group['spans'] : (group['logRecords'] ?? group['log_records'] ?? group['logs']),
+  );
+  if (records === undefined) {
+    reading.damage(`${signal} that are no list`, EXPORT_AGAIN);
+    return;
+  }
+  for (const record of records) visit(record, resource, scope);
+}
+
+/**
+ * One OTLP span. Fields that cannot be read are named as damage and left empty; the span itself is delivered.
+ * @param enveloped whether it came in an OTLP message, where ids are mandatory
+ */
+export function readSpan(
+  raw: unknown,
+  resource: Resource,
+  scope: Scope,
+  reading: Reading,
+  enveloped: boolean,
+): void {
+  if (!isObject(raw)) {
+    reading.damage('a span that is no object', EXPORT_AGAIN);
+    return;
+  }
+  const attributes = raw['attributes'];
+  if (!reading.wants(raw['name'], attributes, scope, resource)) return;
+  const traceId = id(raw['traceId'] ?? raw['trace_id'], 16, 'trace id', reading);
+  const spanId = id(raw['spanId'] ?? raw['span_id'], 8, 'span id', reading);
+  if (enveloped && (traceId === '' || spanId === '')) {
+    reading.damage('a span without trace id or span id', 'export it again: OTLP requires both ids');
+  }
+  const events = raw['events'];
+  const links = raw['links'];
+  const flags = raw['flags'];
+  reading.span({
+    traceId,
+    spanId,
+    parentSpanId: id(raw['parentSpanId'] ?? raw['parent_span_id'], 8, 'parent span id', reading),
+    traceState: text(raw['traceState'] ?? raw['trace_state']),
+    name: text(raw['name']),
+    kind: readKind(raw['kind']),
+    startTimeUnixNano: nanos(raw['startTimeUnixNano'] ?? raw['start_time_unix_nano'], 'start time', reading),
+    endTimeUnixNano: nanos(raw['endTimeUnixNano'] ?? raw['end_time_unix_nano'], 'end time', reading),
+    attributes: readAttributes(attributes, reading),
+    events: readEvents(events, reading),
+    links: readLinks(links, reading),
+    status: readStatus(raw['status']),
+    droppedAttributesCount: readCount(raw['droppedAttributesCount'] ?? raw['dropped_attributes_count']),
+    droppedEventsCount: readCount(raw['droppedEventsCount'] ?? raw['dropped_events_count']),
+    droppedLinksCount: readCount(raw['droppedLinksCount'] ?? raw['dropped_links_count']),
+    flags: typeof flags === 'number' && Number.isInteger(flags) ? flags : undefined,
+    resource,
+    scope,
+    at: reading.at(traceId, spanId),
+    lossy: NOTHING,
+  });
+}
+
+export function id(value: unknown, bytes: 8 | 16, what: string, reading: Reading): string {
+  const read = readId(value, bytes);
+  if (read !== undefined) return read;
+  reading.damage(
+    `a ${what} that is neither ${bytes * 2} hex digits nor base64 of ${bytes} bytes`,
+    'export this trace again; the span was read without that id',
+  );
+  return '';
+}
+
+export function nanos(value: unknown, what: string, reading: Reading): bigint {
+  const read = readNanos(value);
+  if (read !== undefined) return read;
+  reading.damage(
+    `a ${what} that is no unsigned 64-bit number of nanoseconds`,
+    'export this trace again; the record was read without that time',
+  );
+  return 0n;
+}
+
+function readStatus(value: unknown): Span['status'] {
+  if (!isObject(value)) return value === undefined || value === null ? UNSET : statusOf(value, '');
+  return statusOf(value['code'], text(value['message']));
+}
+
+function statusOf(code: unknown, message: string): Span['status'] {
+  const read = readStatusCode(code);
+  return read === 0 && message === '' ? UNSET : { code: read, message };
+}
+
+function readEvents(value: unknown, reading: Reading): readonly SpanEvent[] {
+  const entries = list(value);
+  if (entries === undefined) reading.damage('events that are no list', EXPORT_AGAIN);
+  if (entries === undefined || entries.length === 0) return NOTHING;
+  const out: SpanEvent[] = [];
+  for (const entry of entries) {
+    if (!isObject(entry)) {
+      reading.damage('an event that is no object', EXPORT_AGAIN);
+      continue;
+    }
+    out.push({
+      name: text(entry['name']),
+      timeUnixNano: nanos(entry['timeUnixNano'] ?? entry['time_unix_nano'], 'event time', reading),
+      attributes: readAttributes(entry['attributes'], reading),
+    });
+  }
+  return out;
+}
+
+function readLinks(value: unknown, reading: Reading): readonly SpanLink[] {
+  const entries = list(value);
+  if (entries === undefined) reading.damage('links that are no list', EXPORT_AGAIN);
+  if (entries === undefined || entries.length === 0) return NOTHING;
+  const out: SpanLink[] = [];
+  for (const entry of entries) {
+    if (!isObject(entry)) {
+      reading.damage('a link that is no object', EXPORT_AGAIN);
+      continue;
+    }
+    out.push({
+      traceId: id(entry['traceId'] ?? entry['trace_id'], 16, 'trace id of a link', reading),
+      spanId: id(entry['spanId'] ?? entry['span_id'], 8, 'span id of a link', reading),
+      attributes: readAttributes(entry['attributes'], reading),
+    });
+  }
+  return out;
+}
+
+function readLog(raw: unknown, resource: Resource, scope: Scope, reading: Reading): void {
+  if (!isObject(raw)) {
+    reading.damage('a log record that is no object', EXPORT_AGAIN);
+    return;
+  }
+  const traceId = id(raw['traceId'] ?? raw['trace_id'], 16, 'trace id', reading);
+  const spanId = id(raw['spanId'] ?? raw['span_id'], 8, 'span id', reading);
+  const attributes = readAttributes(raw['attributes'], reading);
+  const body = raw['body'];
+  reading.log({
+    // Before the field existed the name of an event travelled as the attribute `event.name`.
+    eventName: text(raw['eventName'] ?? raw['event_name'] ?? attributes['event.name']),
+    timeUnixNano: nanos(raw['timeUnixNano'] ?? raw['time_unix_nano'], 'log time', reading),
+    observedTimeUnixNano: nanos(
+      raw['observedTimeUnixNano'] ?? raw['observed_time_unix_nano'],
+      'observed time',
+      reading,
+    ),
+    traceId,
+    spanId,
+    attributes,
+    body: body === undefined ? null : (readAnyValue(body) ?? null),
+    resource,
+    scope,
+    at: reading.at(traceId, spanId),
+  });
+}
+
+/** For spans that come without an envelope. */
+export const BARE: { readonly resource: Resource; readonly scope: Scope } = {
+  resource: NO_RESOURCE,
+  scope: NO_SCOPE,
+};

@@ -1,0 +1,145 @@
+/**
+ * Turns what was named on the command line into inputs: files, patterns, folders, `-` for standard input. What a file
+ * holds is decided by its bytes when it is read, never by its name.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { globSync, isDynamicPattern } from 'tinyglobby';
+import type { Damage } from '../model.js';
+
+export type InputSource = FileSource | StandardInputSource | BytesSource;
+
+interface NamedSource {
+  /** 's1', 's2', … in the order in which inputs were named. */
+  readonly id: string;
+  /** As it was named, or found below what was named. */
+  readonly path: string;
+}
+
+export interface FileSource extends NamedSource {
+  readonly kind: 'file';
+  /** Found in a folder, not named itself: other files than traces are expected there and passed over. */
+  readonly found: boolean;
+}
+
+export interface StandardInputSource extends NamedSource {
+  readonly kind: 'stdin';
+  /** Where to read from instead of the standard input of the process. */
+  readonly stream?: AsyncIterable<Uint8Array>;
+}
+
+/** Bytes that are in memory already: tests, and what was fetched. */
+export interface BytesSource extends NamedSource {
+  readonly kind: 'bytes';
+  readonly bytes: Uint8Array;
+}
+
+export interface OpenedInputs {
+  readonly sources: readonly InputSource[];
+  /** What was named and cannot be read at all: missing files, empty folders, patterns without a match. */
+  readonly problems: readonly Damage[];
+}
+
+/** Finds the inputs; reads no contents. The order of the result is that of the names, inside a folder by name. */
+export function openInputs(paths: readonly string[]): OpenedInputs {
+  const sources: InputSource[] = [];
+  const problems: Damage[] = [];
+  const seen = new Set<string>();
+  const add = (file: string, found: boolean): void => {
+    const key = path.resolve(file);
+    if (seen.has(key)) return;
+    seen.add(key);
+    sources.push({ kind: 'file', id: `s${sources.length + 1}`, path: file, found });
+  };
+  const problem = (name: string, reason: string, remedy: string): void => {
+    problems.push({ at: { source: name }, reason, remedy });
+  };
+  for (const name of paths) {
+    if (name === '-') {
+      if (seen.has('-')) continue;
+      seen.add('-');
+      sources.push({ kind: 'stdin', id: `s${sources.length + 1}`, path: '-' });
+      continue;
+    }
+    const kind = kindOf(name);
+    if (kind === 'file') {
+      for (const sibling of rotated(name)) add(sibling, false);
+      add(name, false);
+    } else if (kind === 'folder') {
+      const files = filesBelow(name);
+      if (files.length === 0) problem(name, 'an empty folder', 'name a folder that holds exported traces');
+      for (const file of files) add(file, true);
+    } else if (kind === undefined && isDynamicPattern(name)) {
+      const files = globSync(name, { dot: false, onlyFiles: true, expandDirectories: false }).sort();
+      if (files.length === 0)
+        problem(name, 'no file matches this pattern', 'check the pattern and the folder');
+      for (const file of files) add(file, false);
+    } else if (kind === undefined) {
+      problem(
+        name,
+        'no such file or folder',
+        'check the path; quote patterns so that the shell leaves them alone',
+      );
+    } else {
+      problem(name, kind.reason, kind.remedy);
+    }
+  }
+  return { sources, problems };
+}
+
+function kindOf(name: string): 'file' | 'folder' | undefined | { reason: string; remedy: string } {
+  try {
+    const stats = statSync(name);
+    // A pipe (`<(…)`) is read like a file.
+    return stats.isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    return {
+      reason: `cannot be read (${code ?? String(error)})`,
+      remedy: 'check the permissions of the path',
+    };
+  }
+}
+
+const SKIPPED_FOLDERS = new Set(['node_modules', 'quarantine']);
+
+function filesBelow(folder: string): readonly string[] {
+  const files: string[] = [];
+  let entries;
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return files;
+  }
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith('.')) continue;
+    const child = path.join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (!SKIPPED_FOLDERS.has(entry.name)) files.push(...filesBelow(child));
+    } else if (entry.isFile() || kindOf(child) === 'file') files.push(child);
+  }
+  return files;
+}
+
+/** What the Collector's file exporter (lumberjack) puts before the extension when it rotates. */
+const ROTATION = /^-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}$/;
+
+/** Rotated siblings of a file: `traces-2026-09-14T05-02-14.173.jsonl` beside `traces.jsonl`, oldest first. */
+function rotated(file: string): readonly string[] {
+  const { dir, name, ext } = path.parse(file);
+  let entries: readonly string[];
+  try {
+    entries = readdirSync(dir === '' ? '.' : dir);
+  } catch {
+    return [];
+  }
+  return entries
+    .filter((entry) => {
+      const bare = entry.endsWith('.gz') ? entry.slice(0, -3) : entry;
+      if (!bare.startsWith(name) || !bare.endsWith(ext)) return false;
+      return ROTATION.test(bare.slice(name.length, bare.length - ext.length));
+    })
+    .sort()
+    .map((entry) => path.join(dir, entry));
+}

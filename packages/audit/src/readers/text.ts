@@ -1,0 +1,119 @@
+/** Records of text inputs: parsed, exactly where numbers would be rounded, and handed to their format. */
+import { isUtf8 } from 'node:buffer';
+import { parseExact, type Json } from './exact-json.js';
+import { JsonRecords, type RecordHandler, type RecordProblem } from './json-records.js';
+import { explainForeign, readRecord } from './record.js';
+import type { Reading } from './reading.js';
+import { ROUNDED } from './values.js';
+
+/** Tells how the records of a text input lay, for the name of the format. */
+export interface TextInput {
+  readonly records: JsonRecords;
+  /** Call after the last byte. */
+  end(): void;
+}
+
+export interface TextOptions {
+  /** The input was found in a folder: until something in it was understood, nothing is complained of. */
+  readonly found: boolean;
+  /** Only records that begin on these lines are parsed; undefined reads all. */
+  readonly only: ReadonlySet<number> | undefined;
+}
+
+/** Begins a text input; push bytes into `records`. */
+export function openText(reading: Reading, options: TextOptions): TextInput {
+  let lines = 0;
+  const quiet = (): boolean => options.found && reading.records === 0;
+  const { only } = options;
+  const handler: RecordHandler = {
+    record(bytes, line, alone) {
+      reading.line = line;
+      reading.begin();
+      const text = bytes.toString('utf8');
+      let root: Json;
+      try {
+        root = reading.exact ? parseExact(text) : (JSON.parse(text) as Json);
+      } catch {
+        return false;
+      }
+      if (alone) lines += 1;
+      // A replacement character may stand in the text itself; only its absence from the bytes is damage.
+      if (text.includes('\uFFFD') && !isUtf8(bytes)) {
+        reading.damage(
+          'bytes that are not UTF-8 (read as U+FFFD)',
+          'export again, or repair the encoding; the record was read',
+        );
+      }
+      readParsed(root, text, reading, quiet);
+      return true;
+    },
+    problem(problem, bytes, line) {
+      reading.line = line;
+      reading.begin();
+      if (!quiet()) reading.damage(PROBLEMS[problem].reason(bytes), PROBLEMS[problem].remedy);
+    },
+    wantsLine: only === undefined ? undefined : (line) => only.has(line),
+  };
+  const records = new JsonRecords(handler, reading.limits.maxRecordBytes);
+  return {
+    records,
+    end() {
+      records.end();
+      reading.line = undefined;
+      if (reading.format === 'otlp') reading.format = lines > 1 ? 'otlp-jsonl' : 'otlp-json';
+      else if (reading.format !== '') reading.format += '-json';
+    },
+  };
+}
+
+function readParsed(root: Json, text: string, reading: Reading, quiet: () => boolean): void {
+  let understood: boolean;
+  try {
+    understood = readRecord(root, reading);
+  } catch (error) {
+    if (error !== ROUNDED) throw error;
+    reading.exact = true;
+    reading.again();
+    understood = readRecord(parseExact(text), reading);
+  }
+  if (understood) {
+    reading.records += 1;
+    return;
+  }
+  if (quiet()) return;
+  const { reason, remedy } = explainForeign(root);
+  reading.damage(reason, remedy);
+}
+
+const FORMATS = 'OTLP JSON, JSON Lines, OTLP protobuf, or an export of Jaeger, Tempo or Zipkin';
+
+const PROBLEMS: Readonly<
+  Record<RecordProblem, { readonly reason: (bytes: Buffer) => string; readonly remedy: string }>
+> = {
+  incomplete: {
+    reason: () => 'the record ends early',
+    remedy: 'the writer was stopped in the middle of it, or the file was cut: export again if it matters',
+  },
+  broken: {
+    reason: () => 'not JSON',
+    remedy: 'repair this record or export again; the rest was read',
+  },
+  unexpected: {
+    reason: (bytes) => `text that begins no JSON object (${sample(bytes)})`,
+    remedy: `remove it, or give ${FORMATS}`,
+  },
+  too_large: {
+    reason: (bytes) => `a record of more than ${bytes.length} bytes`,
+    remedy: 'export as JSON Lines, or split the document into smaller ones',
+  },
+  too_deep: {
+    reason: () => 'JSON nested too deeply for a trace',
+    remedy: 'repair this record or export again; the rest was read',
+  },
+};
+
+/** A few characters that name the place without printing the content of an export. */
+function sample(bytes: Buffer): string {
+  const text = bytes.toString('latin1', 0, Math.min(bytes.length, 16));
+  return JSON.stringify(text.replace(/[^\x20-\x7e]/g, '?')) + (bytes.length > 16 ? '…' : '');
+}
