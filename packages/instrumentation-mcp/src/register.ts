@@ -5,6 +5,8 @@
 import { createRequire, register as registerAsynchronous } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type * as ImportInTheMiddle from 'import-in-the-middle';
+import type * as SynchronousHooksModule from 'import-in-the-middle/register-hooks.mjs';
 import { McpInstrumentation } from './instrumentation.js';
 import { HOOK_INCLUDE } from './loading/packages.js';
 import { loadingState } from './loading/state.js';
@@ -12,18 +14,8 @@ import type { LoaderHook } from './loading/state.js';
 import { CONFIG, warnOnce } from './loading/warnings.js';
 import type { McpInstrumentationConfig } from './types.js';
 
-/** The parts of import-in-the-middle that are used here. */
-interface SynchronousHooks {
-  supportsSyncHooks(): boolean;
-  register(options: { include: RegExp[] }): void;
-}
-interface HookModule {
-  Hook: new (
-    modules: string[],
-    options: { internals: boolean },
-    onImport: (exports: object, name: string) => void,
-  ) => { unhook(): void };
-}
+type SynchronousHooks = typeof SynchronousHooksModule;
+type HookModule = typeof ImportInTheMiddle;
 
 const PROBE = new URL('./loading/hook-probe.js', import.meta.url);
 
@@ -36,18 +28,15 @@ if (!state.registered) {
 }
 
 /**
- * The copy of import-in-the-middle that InstrumentationBase uses: hooks that another copy feeds would never reach it.
- * The hook counts only if it is seen to work; in Bun and Deno it can be registered and does nothing.
+ * Hooks are those of the copy of import-in-the-middle that InstrumentationBase uses: what another copy saw would never
+ * reach it. A hook counts only if it is seen to work; in Bun and Deno it can be registered and does nothing.
  */
 async function installHook(): Promise<LoaderHook> {
   try {
     const base = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/instrumentation'));
-    const hooksUrl = pathToFileURL(base.resolve('import-in-the-middle/register-hooks.mjs')).href;
-    const hooks = (await import(hooksUrl)) as SynchronousHooks;
     const include = [HOOK_INCLUDE, new RegExp(quoteForRegExp(PROBE.href))];
-    const synchronous = hooks.supportsSyncHooks();
-    if (synchronous) hooks.register({ include });
-    else {
+    const synchronous = await registerSynchronous(base, include);
+    if (!synchronous) {
       registerAsynchronous('@opentelemetry/instrumentation/hook.mjs', import.meta.url, { data: { include } });
     }
     if (!(await hookWorks(base('import-in-the-middle') as HookModule))) return 'none';
@@ -55,6 +44,19 @@ async function installHook(): Promise<LoaderHook> {
   } catch {
     // Without a hook the application's own copy of the SDK is patched in place.
     return 'none';
+  }
+}
+
+/** False where Node cannot run synchronous hooks (before 22.22.3 and 24.11.1). */
+async function registerSynchronous(base: NodeJS.Require, include: RegExp[]): Promise<boolean> {
+  try {
+    const url = pathToFileURL(base.resolve('import-in-the-middle/register-hooks.mjs')).href;
+    const hooks = (await import(url)) as SynchronousHooks;
+    if (!hooks.supportsSyncHooks()) return false;
+    hooks.register({ include });
+    return true;
+  } catch {
+    return false;
   }
 }
 
