@@ -15,13 +15,14 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-async function call(order: CallOrder): Promise<Told> {
+async function carryOut({ url, call }: CallOrder): Promise<Told> {
   try {
-    const connected = clients.get(order.url) ?? connect(order.url);
-    clients.set(order.url, connected);
+    const connected = clients.get(url) ?? connect(url);
+    clients.set(url, connected);
     const client = await connected;
-    const result = await withOperation(order.operationId, () =>
-      client.callTool({ name: order.tool, arguments: { ...order.arguments } }, { timeout: order.timeoutMs }),
+    if (call === undefined) return { kind: 'result', isError: false, text: 'connected' };
+    const result = await withOperation(call.operationId, () =>
+      client.callTool({ name: call.tool, arguments: { ...call.arguments } }, { timeout: call.timeoutMs }),
     );
     const first = result.content[0];
     return {
@@ -36,7 +37,7 @@ async function call(order: CallOrder): Promise<Told> {
 }
 
 process.on('message', (order: CallOrder) => {
-  void call(order).then((told) => process.send?.(told));
+  void carryOut(order).then((told) => process.send?.(told));
 });
 // The driver hangs up when it is done; nothing then keeps this process, and its spans are flushed on the way out.
 process.once('disconnect', () => {

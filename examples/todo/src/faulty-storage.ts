@@ -31,26 +31,27 @@ export function faultyStorage(open: () => Connection): EffectDatabase<Connection
     }
   });
 
-  const pause = async (at: 'before_commit' | 'after_commit'): Promise<void> => {
-    if (fault?.kind !== 'pause' || fault.at !== at) return;
+  const pause = async (): Promise<void> => {
     const released = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    tell({ kind: 'paused', at });
+    tell({ kind: 'paused' });
     await released;
   };
 
   return {
     transaction: async <T>(fn: (tx: SqlConnection<Connection>) => Promise<T>): Promise<T> => {
-      const lose = fault?.kind === 'lose_commit';
+      // An order is for one transaction: the next change.
+      const now = fault;
+      fault = undefined;
       try {
         const result = await sound.transaction(async (tx) => {
           const value = await fn(tx);
-          await pause('before_commit');
-          if (lose) throw new LostCommit(value);
+          if (now?.kind === 'pause_before_commit') await pause();
+          if (now?.kind === 'lose_commit') throw new LostCommit(value);
           return value;
         });
-        await pause('after_commit');
+        if (now?.kind === 'pause_after_commit') await pause();
         return result;
       } catch (error) {
         if (error instanceof LostCommit) return (error as LostCommit<T>).result;

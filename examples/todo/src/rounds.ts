@@ -70,7 +70,7 @@ export const rounds: readonly Round[] = [
     ...write('page-4', 'done'),
     endpoint: '/json',
     timeoutMs: 5000,
-    storage: { kind: 'pause', at: 'after_commit' },
+    storage: { kind: 'pause_after_commit' },
     path: 'reset_at_pause',
     lesson:
       'The client saw a failure; the receipt shows that the write was made. Sending again would be a mistake.',
@@ -93,7 +93,7 @@ export const rounds: readonly Round[] = [
     ...write('page-6', 'done'),
     endpoint: '/mcp',
     timeoutMs: 1200,
-    storage: { kind: 'pause', at: 'before_commit' },
+    storage: { kind: 'pause_before_commit' },
     path: 'end_stream_at_pause',
     lesson: 'The SDK reports a timeout; the wire shows a stream that ended early, and the receipt a write.',
   },
