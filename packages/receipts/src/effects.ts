@@ -7,23 +7,15 @@ import {
   EffectNotConfirmedError,
   EffectUnknownError,
   OperationConflictError,
-  messageOf,
 } from './errors.js';
+import { newRow, observation, settledRow } from './facts.js';
+import type { Plan } from './facts.js';
 import { effectIds } from './ids.js';
-import type { EffectIds } from './ids.js';
-import {
-  OPERATION_TABLE,
-  findOperation,
-  fixReceipt,
-  markWritten,
-  owedOperations,
-  saveOperation,
-} from './operations.js';
-import type { OperationKey, OperationRow, OperationState } from './operations.js';
-import { comparedPart, judgeReadBack } from './read-back.js';
+import { OPERATION_TABLE, findOperation, owedOperations, saveOperation } from './operations.js';
+import type { OperationRow } from './operations.js';
+import { judgeReadBack } from './read-back.js';
 import type { ReadBack } from './read-back.js';
-import { receiptLine } from './receipt-line.js';
-import type { Writer } from './receipt-line.js';
+import { ReceiptWriter } from './receipt-writer.js';
 import type {
   EffectContext,
   EffectDatabase,
@@ -33,7 +25,6 @@ import type {
   Effects,
   EffectsOptions,
   ReceiptFacts,
-  Seen,
 } from './types.js';
 
 /**
@@ -55,36 +46,30 @@ export function createEffects(options: EffectsOptions): Effects {
   };
 }
 
-/** What is fixed before anything is written. */
-interface Plan<C> {
-  readonly database: EffectDatabase<C>;
-  readonly request: EffectRequest<C>;
-  readonly ids: EffectIds;
-  readonly key: OperationKey;
-  readonly paramsHash: string;
-  readonly effectId: string;
-  readonly receiptId: string;
-}
-
 type EffectFunction<R, C> = (context: EffectContext<C>) => EffectOutcome<R> | Promise<EffectOutcome<R>>;
 
 class EffectRunner {
   readonly #options: EffectsOptions;
-  readonly #writer: Writer;
-  readonly #now: () => bigint;
+  readonly #receipts: ReceiptWriter;
+  readonly #time: () => string;
   /** The last effect under way per operation: repeats within this process wait for its receipt. */
   readonly #underWay = new Map<string, Promise<unknown>>();
   readonly #prepared = new WeakMap<object, Promise<unknown>>();
 
   constructor(options: EffectsOptions) {
     this.#options = options;
-    this.#writer = {
-      service: options.source,
-      instance: options.instance ?? randomUUID(),
-      signer: options.signer,
-      digestKey: options.digestKey,
-    };
-    this.#now = options.now ?? (() => BigInt(Date.now()) * 1_000_000n);
+    this.#receipts = new ReceiptWriter(
+      {
+        service: options.source,
+        instance: options.instance ?? randomUUID(),
+        signer: options.signer,
+        digestKey: options.digestKey,
+      },
+      options.sink,
+      options.onReceiptProblem,
+    );
+    const now = options.now ?? (() => BigInt(Date.now()) * 1_000_000n);
+    this.#time = () => String(now());
   }
 
   async effect<R, C>(
@@ -111,7 +96,7 @@ class EffectRunner {
     const rows = await database.read((connection) => owedOperations(connection));
     let written = 0;
     for (const row of rows) {
-      if ((await this.#write(database, row, row.state, row.facts)) === 'written') written += 1;
+      if ((await this.#receipts.write(database, row, row.state, row.facts)) === 'written') written += 1;
     }
     return written;
   }
@@ -121,6 +106,8 @@ class EffectRunner {
     if (target.system === '' || target.id === '') {
       throw new TypeError('target.system and target.id must name the object that the effect changes');
     }
+    // Values that no receipt can state are refused before anything is written.
+    if (request.expected !== undefined) digestOf(request.expected, undefined);
     const ids = effectIds(request, {
       requireOperationId: this.#options.requireOperationId ?? false,
       newId: randomUUID,
@@ -160,8 +147,8 @@ class EffectRunner {
           throw new OperationConflictError(plan.key.operationId);
         }
         if (known !== undefined && known.state !== 'failed') return { row: known, replayed: true };
-        if (known?.receiptState === 'owed') await this.#appendBeforeOverwriting(known);
-        const row = this.#newRow(plan, (known?.attempts ?? 0) + 1);
+        if (known?.receiptState === 'owed') await this.#receipts.appendBeforeOverwriting(known);
+        const row = newRow(plan, (known?.attempts ?? 0) + 1, this.#time());
         // First the row, so that a repeat elsewhere waits for this transaction instead of applying it too.
         await saveOperation(tx, row);
         requested = true;
@@ -177,7 +164,7 @@ class EffectRunner {
         });
         if (outcome.kind === 'refused') await tx.exec('ROLLBACK TO SAVEPOINT waybill_effect', []);
         await tx.exec('RELEASE SAVEPOINT waybill_effect', []);
-        const settled = this.#settle(row, plan, outcome);
+        const settled = settledRow(row, plan, outcome, this.#time());
         await saveOperation(tx, settled);
         return { row: settled, replayed: false };
       });
@@ -193,60 +180,6 @@ class EffectRunner {
     return this.#conclude(plan, committed.row, committed.replayed);
   }
 
-  #newRow<C>(plan: Plan<C>, attempts: number): OperationRow {
-    const now = String(this.#now());
-    return {
-      ...plan.key,
-      paramsHash: plan.paramsHash,
-      state: 'running',
-      effectId: plan.effectId,
-      attempts,
-      result: undefined,
-      receipt: undefined,
-      receiptState: 'owed',
-      facts: {
-        receiptId: plan.receiptId,
-        effectId: undefined,
-        operationId: plan.key.operationId,
-        callId: plan.ids.callId,
-        runId: plan.ids.runId,
-        attempt: attempts,
-        outcome: 'failed',
-        stage: 'committed',
-        paramsHash: plan.paramsHash,
-        target: plan.request.target,
-        expected: plan.request.expected,
-        observed: undefined,
-        version: undefined,
-        effectAt: now,
-        observedAt: now,
-      },
-    };
-  }
-
-  /** What the transaction knows of its own effect. */
-  #settle<R, C>(row: OperationRow, plan: Plan<C>, outcome: EffectOutcome<R>): OperationRow {
-    const now = String(this.#now());
-    const times = { effectAt: now, observedAt: now };
-    if (outcome.kind === 'refused') {
-      const facts = { ...row.facts, ...times, outcome: outcome.kind };
-      return { ...row, state: 'refused', result: storable(outcome.reason), facts };
-    }
-    const { version, observed } = outcome;
-    const expected = plan.request.expected === undefined ? observed : plan.request.expected;
-    // Refused now, while everything can still be rolled back, and not when the receipt is due.
-    digestOf(observed, undefined);
-    const facts: ReceiptFacts = {
-      ...row.facts,
-      ...times,
-      outcome: 'applied',
-      effectId: plan.effectId,
-      expected,
-      version,
-    };
-    return { ...row, state: 'applied', result: storable(outcome.value), facts };
-  }
-
   /** After the commit, or for a repeat: read back where that is still due, write the receipt, give the result. */
   async #conclude<R, C>(plan: Plan<C>, row: OperationRow, replayed: boolean): Promise<EffectResult<R>> {
     let { facts } = row;
@@ -258,8 +191,8 @@ class EffectRunner {
           outcome: 'failed',
           stage: 'read_back',
           effectId: undefined,
-          ...this.#observation(facts.expected, found.seen),
-          observedAt: String(this.#now()),
+          ...observation(facts.expected, found.seen),
+          observedAt: this.#time(),
         };
         await this.#writeFailure(plan, row.effectId, failed);
         throw new EffectNotConfirmedError(plan.key.operationId, facts.receiptId, found.detail);
@@ -268,8 +201,8 @@ class EffectRunner {
         facts = {
           ...facts,
           stage: 'read_back',
-          ...this.#observation(facts.expected, found.seen, facts.version),
-          observedAt: String(this.#now()),
+          ...observation(facts.expected, found.seen, facts.version),
+          observedAt: this.#time(),
         };
       }
     }
@@ -277,7 +210,9 @@ class EffectRunner {
       recordStage(row.state === 'applied' ? 'server.effect_confirmed' : 'server.effect_failed');
     }
     const receipt =
-      row.receiptState === 'written' ? 'written' : await this.#write(plan.database, row, row.state, facts);
+      row.receiptState === 'written'
+        ? 'written'
+        : await this.#receipts.write(plan.database, row, row.state, facts);
     if (receipt === 'written') {
       recordStage('receipt.enqueued', {
         [ATTR_RECEIPT_ID]: facts.receiptId,
@@ -298,16 +233,6 @@ class EffectRunner {
       : { kind: 'applied', value: value as R, effectId: row.effectId, ...base };
   }
 
-  #observation(
-    expected: unknown,
-    seen: Seen | undefined,
-    appliedVersion?: string | number,
-  ): Pick<ReceiptFacts, 'observed' | 'version'> {
-    return seen === undefined
-      ? { observed: null, version: appliedVersion }
-      : { observed: comparedPart(expected, seen.observed), version: seen.version ?? appliedVersion };
-  }
-
   /** A read back that cannot be made proves nothing either way: the effect stays committed, and the problem is told. */
   async #readBack<C>(plan: Plan<C>, row: OperationRow): Promise<ReadBack | { readonly kind: 'unread' }> {
     const { readBack } = plan.request;
@@ -326,7 +251,7 @@ class EffectRunner {
         return judgeReadBack(row.facts.expected, row.facts.version, seen);
       });
     } catch (error) {
-      this.#problem(`operation ${plan.key.operationId} could not be read back`, error);
+      this.#receipts.problem(`operation ${plan.key.operationId} could not be read back`, error);
       return { kind: 'unread' };
     }
   }
@@ -351,26 +276,26 @@ class EffectRunner {
   /** The transaction is rolled back: the target is read for the version that it has, and a failed receipt written. */
   async #failed<C>(plan: Plan<C>): Promise<void> {
     const { readBack } = plan.request;
-    let observation: Partial<ReceiptFacts> = {};
+    let seenThere: Partial<ReceiptFacts> = {};
     if (readBack !== undefined) {
       try {
         const seen = await plan.database.read(async ({ connection }) => readBack(connection));
-        observation = { ...this.#observation(plan.request.expected, seen), stage: 'read_back' };
+        seenThere = { ...observation(plan.request.expected, seen), stage: 'read_back' };
       } catch (problem) {
-        this.#problem(`the target of operation ${plan.key.operationId} could not be read`, problem);
+        this.#receipts.problem(`the target of operation ${plan.key.operationId} could not be read`, problem);
       }
     }
-    const { facts } = this.#newRow(plan, 1);
+    const { facts } = newRow(plan, 1, this.#time());
     await this.#writeFailure(plan, plan.effectId, {
       ...facts,
-      ...observation,
-      observedAt: String(this.#now()),
+      ...seenThere,
+      observedAt: this.#time(),
     });
   }
 
   /** Keeps the failure beside the data, so that the same id may be tried again, and writes its receipt. */
   async #writeFailure<C>(plan: Plan<C>, effectId: string, facts: ReceiptFacts): Promise<void> {
-    const row: OperationRow = { ...this.#newRow(plan, facts.attempt), state: 'failed', facts };
+    const row: OperationRow = { ...newRow(plan, facts.attempt, this.#time()), state: 'failed', facts };
     let saved = row;
     try {
       saved = await plan.database.transaction(async (tx) => {
@@ -382,10 +307,10 @@ class EffectRunner {
         return failed;
       });
     } catch (error) {
-      this.#problem(`the failure of operation ${plan.key.operationId} could not be kept`, error);
+      this.#receipts.problem(`the failure of operation ${plan.key.operationId} could not be kept`, error);
     }
     recordStage('server.effect_failed');
-    const receipt = await this.#write(plan.database, saved, 'failed', saved.facts);
+    const receipt = await this.#receipts.write(plan.database, saved, 'failed', saved.facts);
     if (receipt === 'written') {
       recordStage('receipt.enqueued', {
         [ATTR_RECEIPT_ID]: facts.receiptId,
@@ -393,62 +318,4 @@ class EffectRunner {
       });
     }
   }
-
-  /** The row of a failed attempt is taken over by the next one; its receipt must not go with it. */
-  async #appendBeforeOverwriting(row: OperationRow): Promise<void> {
-    try {
-      await this.#options.sink.append(row.receipt ?? (await receiptLine(row.facts, this.#writer)));
-    } catch (error) {
-      this.#problem(`the receipt of an earlier attempt of operation ${row.operationId} is lost`, error);
-    }
-  }
-
-  /** Fixes the line beside the data, appends it durably, and notes that it was. Never throws. */
-  async #write<C>(
-    database: EffectDatabase<C>,
-    row: OperationRow,
-    state: OperationState,
-    facts: ReceiptFacts,
-  ): Promise<'written' | 'owed'> {
-    try {
-      const own = row.receipt ?? (await receiptLine(facts, this.#writer));
-      let line = own;
-      try {
-        line = (await database.transaction((tx) => fixReceipt(tx, row, facts.receiptId, state, own))) ?? own;
-      } catch (error) {
-        // The database that failed is no reason to withhold the receipt of its failure.
-        if (facts.outcome !== 'failed') throw error;
-      }
-      await this.#options.sink.append(line);
-      await database
-        .transaction((tx) => markWritten(tx, row, line))
-        .catch((error: unknown) => {
-          // It will be appended once more, with the same bytes and the same receipt id.
-          this.#problem(`the receipt of operation ${row.operationId} is written but not noted`, error);
-        });
-      return 'written';
-    } catch (error) {
-      this.#problem(`the receipt of operation ${row.operationId} could not be written and stays owed`, error);
-      return 'owed';
-    }
-  }
-
-  #problem(what: string, cause: unknown): void {
-    const problem = new Error(`${what}: ${messageOf(cause)}`, { cause });
-    if (this.#options.onReceiptProblem === undefined)
-      process.emitWarning(problem.message, 'WaybillReceiptWarning');
-    else this.#options.onReceiptProblem(problem);
-  }
-}
-
-/** JSON text of a result, which a repeat is answered with. */
-function storable(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  const text: unknown = JSON.stringify(value);
-  if (typeof text !== 'string') {
-    throw new TypeError(
-      'the value of an effect must be JSON, since a repeat is answered with the stored one',
-    );
-  }
-  return text;
 }

@@ -4,7 +4,7 @@ import { digestOf } from './digest.js';
 import type { ReceiptFacts } from './types.js';
 
 /** How facts become a line: who speaks, and whether it is signed. */
-export interface Writer {
+export interface Speaker {
   readonly service: string;
   readonly instance: string;
   readonly signer: Signer | undefined;
@@ -17,10 +17,10 @@ export interface Writer {
  *
  * @throws TypeError when a signed receipt would not be bound to a target version.
  */
-export async function receiptLine(facts: ReceiptFacts, writer: Writer): Promise<string> {
-  return writer.signer === undefined
-    ? JSON.stringify(plain(facts, writer.service))
-    : signReceipt(statement(facts, writer, writer.signer.keyId), writer.signer);
+export async function receiptLine(facts: ReceiptFacts, speaker: Speaker): Promise<string> {
+  return speaker.signer === undefined
+    ? JSON.stringify(plain(facts, speaker.service))
+    : signReceipt(statement(facts, speaker, speaker.signer.keyId), speaker.signer);
 }
 
 function plain(facts: ReceiptFacts, source: string): PlainReceipt {
@@ -43,10 +43,10 @@ function plain(facts: ReceiptFacts, source: string): PlainReceipt {
   };
 }
 
-function statement(facts: ReceiptFacts, writer: Writer, keyId: string): ReceiptStatement {
+function statement(facts: ReceiptFacts, speaker: Speaker, keyId: string): ReceiptStatement {
   const { target } = facts;
   const digest = (value: unknown): string | undefined =>
-    value === undefined ? undefined : digestOf(value, writer.digestKey);
+    value === undefined ? undefined : digestOf(value, speaker.digestKey);
   return {
     v: RECEIPT_VERSION,
     receipt_id: facts.receiptId,
@@ -64,7 +64,7 @@ function statement(facts: ReceiptFacts, writer: Writer, keyId: string): ReceiptS
       ...optional('observed_version', facts.version),
       ...optional('observed_hash', digest(facts.observed)),
     },
-    source: { service: writer.service, instance: writer.instance, key_id: keyId },
+    source: { service: speaker.service, instance: speaker.instance, key_id: keyId },
     ...optional('run_id', facts.runId),
     ...optional('call_id', facts.callId),
     effect_at: facts.effectAt,
