@@ -1,3 +1,129 @@
-export async function run(_args: readonly string[]): Promise<number> {
-  return 2;
+/**
+ * The command line. Commands are loaded when they are called: `waybill --help` reads no auditor and no receiver.
+ */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import type { AuditFlags } from './commands/audit.js';
+import type { ServeFlags } from './commands/serve.js';
+import { CliError, EXIT, describeError } from './errors.js';
+import type { Streams } from './output.js';
+import { parseMilliseconds, parseMoment, parsePort } from './values.js';
+
+const FAIL_LEVELS = ['error', 'warning', 'info', 'never'];
+const FORMATS = ['pretty', 'json'];
+
+const examples = {
+  root: `
+Examples:
+  waybill audit traces.json                        judge an export that you already have
+  waybill audit traces/ --receipts receipts.jsonl  with what the writing service can show
+  waybill serve --dir evidence                     receive OTLP on 127.0.0.1:4318, on disk before it is acknowledged
+`,
+  audit: `
+Examples:
+  waybill audit traces.jsonl
+  waybill audit 'exports/*.json' --receipts receipts.jsonl --targets targets.jsonl
+  waybill audit traces/ --format json --output report.json --fail-on error
+  cat traces.json | waybill audit -
+
+Exit codes, the first that applies:
+  2  wrong usage or configuration
+  3  nothing could be read
+  1  findings at or above --fail-on
+  4  with --require-evidence: the evidence does not decide every operation
+  0  otherwise
+`,
+  serve: `
+Examples:
+  waybill serve
+  waybill serve --port 0 --dir evidence
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 node --import ./otel.mjs app.mjs
+`,
+};
+
+function version(): string {
+  const manifest: { readonly version?: unknown } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  );
+  return String(manifest.version);
+}
+
+function collect(value: string, previous: readonly string[]): readonly string[] {
+  return [...previous, value];
+}
+
+function buildProgram(streams: Streams, finish: (code: number) => void): Command {
+  const program = new Command('waybill')
+    .description('Did it happen? Says for every MCP tool call what its traces and receipts prove.')
+    .version(version(), '-V, --version')
+    .addHelpText('after', examples.root)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => streams.out.write(text),
+      writeErr: (text) => streams.err.write(text),
+      outputError: (text, write) => write(`waybill: ${text.replace(/^error: /, '')}`),
+    });
+
+  program
+    .command('audit')
+    .description('judge every tool call in exported traces')
+    .argument('<inputs...>', "files, folders or globs of traces; '-' reads standard input")
+    .option('--receipts <file>', 'receipts of the writing service, JSON Lines; every write then owes one', collect, [])
+    .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect, [])
+    .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect, [])
+    .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect, [])
+    .option('--as-of <time>', 'judge as of this moment (default: the latest time in the evidence)', parseMoment)
+    .option('--grace <ms>', 'how long evidence may still come', parseMilliseconds, 0)
+    .addOption(new Option('--fail-on <level>', 'exit 1 at this level').choices(FAIL_LEVELS).default('warning'))
+    .option('--require-evidence', 'exit 4 when the evidence does not decide every operation', false)
+    .option('--require-signed', 'do not accept unsigned receipts', false)
+    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect, [])
+    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
+    .addOption(new Option('--format <format>', 'form of the report').choices(FORMATS).default('pretty'))
+    .option('--output <file>', 'write the report to a file')
+    .addHelpText('after', examples.audit)
+    .action(async (inputs: string[], flags: AuditFlags) => {
+      const { auditCommand } = await import('./commands/audit.js');
+      finish(await auditCommand(inputs, flags, streams));
+    });
+
+  program
+    .command('serve')
+    .description('receive OTLP over HTTP and keep it, on disk before it is acknowledged')
+    .option('--port <port>', 'port; 0 takes a free one', parsePort, 4318)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--dir <folder>', 'where traces.jsonl, logs.jsonl and quarantine/ are kept', 'waybill-data')
+    .addHelpText('after', examples.serve)
+    .action(async (flags: ServeFlags) => {
+      const { serveCommand } = await import('./commands/serve.js');
+      finish(await serveCommand(flags, streams));
+    });
+
+  return program;
+}
+
+/**
+ * Runs one command line, without the two leading elements of `process.argv`, and gives its exit code. Never calls
+ * `process.exit`: the caller sets `process.exitCode`, so that pending output is written.
+ */
+export async function run(
+  args: readonly string[],
+  streams: Streams = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  let code: number = EXIT.ok;
+  const program = buildProgram(streams, (result) => {
+    code = result;
+  });
+  try {
+    if (args.length === 0) {
+      program.outputHelp({ error: true });
+      return EXIT.usage;
+    }
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    streams.err.write(describeError(error));
+    return error instanceof CliError ? error.exitCode : EXIT.usage;
+  }
 }

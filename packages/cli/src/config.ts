@@ -1,0 +1,91 @@
+/**
+ * Configuration and rules from files: ES modules that run in this process with its rights, like those of a linter.
+ * `defineRule` gives them their types; here is checked only what would otherwise fail without a place.
+ */
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AuditConfig, Level, Rule, RulePlugin } from '@waybill/audit';
+import { CliError, EXIT, messageOf } from './errors.js';
+
+const DEFAULT_FILES = ['waybill.config.js', 'waybill.config.mjs'] as const;
+
+async function load(path: string, what: string): Promise<unknown> {
+  const file = resolve(path);
+  if (!existsSync(file)) {
+    throw new CliError(EXIT.usage, `${what} ${path} does not exist`, 'give the path of an ES module.');
+  }
+  let module: { readonly default?: unknown };
+  try {
+    module = await import(pathToFileURL(file).href);
+  } catch (error) {
+    throw new CliError(
+      EXIT.usage,
+      `${what} ${path} cannot be loaded: ${messageOf(error)}`,
+      'it must be an ES module (.mjs, or .js in a package of "type": "module") that runs without errors.',
+    );
+  }
+  if (module.default === undefined) {
+    throw new CliError(EXIT.usage, `${what} ${path} has no default export`, 'write `export default …` in it.');
+  }
+  return module.default;
+}
+
+function isRule(value: unknown): value is Rule<unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { meta, create } = value as { readonly meta?: unknown; readonly create?: unknown };
+  return (
+    typeof create === 'function' &&
+    typeof meta === 'object' &&
+    meta !== null &&
+    'id' in meta &&
+    typeof meta.id === 'string' &&
+    'messages' in meta
+  );
+}
+
+/** The rules of one `--rule` file: its default export is a rule or an array of rules. */
+async function loadRules(path: string): Promise<RulePlugin> {
+  const found = await load(path, 'rule');
+  const rules: readonly unknown[] = Array.isArray(found) ? found : [found];
+  const byId: Record<string, Rule<unknown>> = {};
+  for (const rule of rules) {
+    if (!isRule(rule)) {
+      throw new CliError(
+        EXIT.usage,
+        `rule ${path} exports something that is no rule`,
+        'export default defineRule({ meta: { id, messages, … }, create }) from @waybill/audit, or an array of such.',
+      );
+    }
+    byId[rule.meta.id] = rule;
+  }
+  return { name: basename(path).replace(/\.[^.]+$/, ''), rules: byId };
+}
+
+/** The configuration of one audit: the file given or found, and the rules of `--rule` at their own levels. */
+export async function loadConfig(
+  configFile: string | undefined,
+  ruleFiles: readonly string[],
+): Promise<AuditConfig> {
+  const file = configFile ?? DEFAULT_FILES.find((name) => existsSync(name));
+  const found = file === undefined ? {} : await load(file, 'configuration');
+  if (typeof found !== 'object' || found === null) {
+    throw new CliError(
+      EXIT.usage,
+      `configuration ${file ?? ''} does not export an object`,
+      'see docs/rules/README.md.',
+    );
+  }
+  const config: AuditConfig = found;
+  if (ruleFiles.length === 0) return config;
+  const plugins = await Promise.all(ruleFiles.map(loadRules));
+  const levels: Record<string, Level | readonly [Level, unknown]> = {};
+  for (const plugin of plugins) {
+    for (const rule of Object.values(plugin.rules)) levels[`${plugin.name}/${rule.meta.id}`] = rule.meta.defaultLevel;
+  }
+  return {
+    ...config,
+    plugins: [...(config.plugins ?? []), ...plugins],
+    rules: { ...levels, ...config.rules },
+  };
+}

@@ -1,0 +1,33 @@
+import type { AuditReport } from '@waybill/audit';
+import { buildFinding, buildReport, buildReportOperation } from '@waybill/audit/testing';
+import { describe, expect, test } from 'vitest';
+import { exitCodeOf, type FailLevel } from './exit-code.js';
+
+const error = buildFinding({ level: 'error' });
+const warning = buildFinding({ level: 'warning' });
+const info = buildFinding({ level: 'info' });
+const done = buildReportOperation();
+const open = buildReportOperation({ verdict: 'unknown_needs_reconciliation' });
+const empty = buildReport([], []);
+const unread: AuditReport = { ...empty, inputs: empty.inputs.map((input) => ({ ...input, spans: 0 })) };
+const foreign: AuditReport = { ...empty, inputs: empty.inputs.map((input) => ({ ...input, spans: 7 })) };
+
+describe('the exit code', () => {
+  test.each<[claim: string, code: number, report: AuditReport, failOn: FailLevel, requireEvidence: boolean]>([
+    ['clean', 0, buildReport([done]), 'warning', false],
+    ['a warning', 1, buildReport([done], [warning]), 'warning', false],
+    ['a warning, failing on errors only', 0, buildReport([done], [warning]), 'error', false],
+    ['an error, failing on warnings', 1, buildReport([done], [error]), 'warning', false],
+    ['information, failing on warnings', 0, buildReport([done], [info]), 'warning', false],
+    ['information, failing on information', 1, buildReport([done], [info]), 'info', false],
+    ['an error, never failing', 0, buildReport([done], [error]), 'never', false],
+    ['undecided', 0, buildReport([open]), 'warning', false],
+    ['undecided, evidence required', 4, buildReport([open]), 'warning', true],
+    ['findings beat weak evidence', 1, buildReport([open], [warning]), 'warning', true],
+    ['nothing read beats findings', 3, { ...unread, ...{ summary: buildReport([], [error]).summary } }, 'error', true],
+    ['spans, none of MCP calls', 0, foreign, 'warning', false],
+    ['spans, none of MCP calls, evidence required', 4, foreign, 'warning', true],
+  ])('%s: %i', (_claim, code, report, failOn, requireEvidence) => {
+    expect(exitCodeOf(report, failOn, requireEvidence)).toBe(code);
+  });
+});
