@@ -119,6 +119,8 @@ export interface CallOutcome extends OutcomeFact {
   readonly retryAfterMs: number | undefined;
   /** `resultType` of the result where it had a string there. */
   readonly resultType: string | undefined;
+  /** The request was given to fetch or the pipe. */
+  readonly handedOver: boolean;
   readonly stream: StreamFacts;
   /** Progress notifications of this call seen before it settled. */
   readonly progressEvents: number;
@@ -146,7 +148,7 @@ export interface CallReading {
   httpResponse(head: HttpHead): void;
   /** Counts body bytes (2xx JSON body, 202 body). Use either this or `bodyChunk` for a given body. */
   bodyBytes(count: number): void;
-  /** As `bodyBytes`, and keeps the first and last 64 bytes (byte order mark, empty or cut body). */
+  /** As `bodyBytes`, and looks for a byte order mark in the first three. */
   bodyChunk(chunk: Uint8Array): void;
   /** What `response.json()` gave the SDK: any JSON value. */
   jsonBody(value: unknown): void;
