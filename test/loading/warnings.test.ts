@@ -111,7 +111,7 @@ describe('an SDK that is not seen is told once, with the remedy', () => {
     expect(run).toMatchObject({ code: 0, stdout: '{"content":[{"type":"text","text":"hello ada"}]}\n' });
     expect(codes(run.stderr)).toEqual(['WAYBILL_NOT_PATCHED']);
     expect(run.stderr).toContain(
-      'depends on @modelcontextprotocol/sdk 1.32.2, and nothing of it was patched',
+      'depends on @modelcontextprotocol/sdk 1.32.2 (supported: >=1.10.0 <2), and nothing',
     );
   });
 
@@ -154,6 +154,12 @@ describe('an SDK that is not seen is told once, with the remedy', () => {
     });
     expect(run).toMatchObject({ code: 0, stderr: '' });
   });
+});
+
+it('a program whose worker uses the SDK is not judged by its main thread', async () => {
+  const run = await runNode([...BY_REGISTER, fixture('worker.mjs')], { env: SILENT_EXPORT });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(run.stdout).toContain('hello ada');
 });
 
 describe('calls without an OpenTelemetry SDK', () => {

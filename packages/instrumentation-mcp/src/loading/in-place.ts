@@ -91,7 +91,6 @@ function locate(
   return undefined;
 }
 
-/** The supported versions, for messages. */
-export function ranges(): string {
+function ranges(): string {
   return SDK_PACKAGES.map(({ name, supported }) => `${name} ${supported}`).join(', ');
 }

@@ -2,7 +2,6 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { isMainThread } from 'node:worker_threads';
 import { findApplication } from './application.js';
 import { findSdkCopies } from './dependency-tree.js';
-import { ranges } from './in-place.js';
 import { loadingState } from './state.js';
 import { NOT_PATCHED, REMEDY, warnAtExit, warnOnce } from './warnings.js';
 
@@ -19,7 +18,10 @@ export function installSelfCheck(): void {
   state.selfCheckInstalled = true;
   subscribe(REQUEST_CREATED, onRequest);
   // A worker shares the arguments of its process, not its purpose.
-  if (isMainThread) process.once('exit', onExit);
+  if (!isMainThread) return;
+  process.once('exit', onExit);
+  // What a worker patched is not known here, so a program with workers cannot be judged.
+  process.once('worker', () => process.removeListener('exit', onExit));
 }
 
 function onRequest(message: unknown): void {
@@ -59,10 +61,12 @@ function onExit(): void {
   if (!state.isEnabled() || state.patched.length > 0 || state.warned.has(NOT_PATCHED)) return;
   const copies = findSdkCopies(findApplication());
   if (copies.length === 0) return;
-  const found = copies.map(({ sdk, version }) => `${sdk.name} ${version ?? '(no version)'}`).join(', ');
+  const found = copies
+    .map(({ sdk, version }) => `${sdk.name} ${version ?? '(no version)'} (supported: ${sdk.supported})`)
+    .join(', ');
   warnAtExit(
     NOT_PATCHED,
     `The application depends on ${found}, and nothing of it was patched in this process. ` +
-      `If it made MCP calls, none was recorded. Supported are ${ranges()}. ${REMEDY}`,
+      `If it made MCP calls, none was recorded. ${REMEDY}`,
   );
 }
