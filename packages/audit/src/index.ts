@@ -4,3 +4,4 @@ export * from './report.js';
 export * from './readers/index.js';
 export * from './rules/index.js';
 export * from './reports/index.js';
+export * from './live/index.js';

@@ -1,0 +1,269 @@
+/** What the receiver does with one request. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
+import { AppendLog } from './append-log.js';
+import { unpack } from './body.js';
+import { convert, encodingOf, type Conversion, type Encoding } from './convert.js';
+import { Quarantine, type QuarantinedBody } from './quarantine.js';
+import {
+  respondError,
+  respondJson,
+  respondSuccess,
+  respondUnavailable,
+  type PartialSuccess,
+} from './respond.js';
+import { SIGNALS, signalOfPath, type Signal, type SignalName } from './signals.js';
+import type { ReceiverOptions, ReceiverStats } from './types.js';
+
+const MEBIBYTE = 1 << 20;
+
+/** What a sender declares; quoted in notes only. */
+interface Declared {
+  readonly signal: Signal | undefined;
+  readonly contentType: string;
+  readonly contentEncoding: string;
+}
+
+type Intake =
+  | { readonly kind: 'body'; readonly body: Buffer }
+  | { readonly kind: 'quarantined'; readonly file: string }
+  | { readonly kind: 'gone' };
+
+/** Takes requests in, stores them, answers. */
+export class Service {
+  private readonly logs: ReadonlyMap<SignalName, AppendLog>;
+  private readonly quarantine: Quarantine;
+  private readonly options: ReceiverOptions;
+  private readonly maxBodyBytes: number;
+  private readonly maxUnpackedBytes: number;
+  private readonly maxPendingBytes: number;
+  private readonly retryAfterSeconds: number;
+  private pendingBytes = 0;
+  private requests = 0;
+  private quarantined = 0;
+  private refused = 0;
+  private readonly stored: Record<SignalName, number> = { traces: 0, logs: 0, metrics: 0 };
+  private failure: string | undefined;
+
+  constructor(directory: string, options: ReceiverOptions) {
+    this.options = options;
+    this.logs = new Map(SIGNALS.map(({ name, file }) => [name, new AppendLog(path.join(directory, file))]));
+    this.quarantine = new Quarantine(directory);
+    this.maxBodyBytes = options.maxBodyBytes ?? 64 * MEBIBYTE;
+    this.maxUnpackedBytes = options.maxUnpackedBytes ?? 256 * MEBIBYTE;
+    this.maxPendingBytes = options.maxPendingBytes ?? 256 * MEBIBYTE;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 5;
+  }
+
+  stats(): ReceiverStats {
+    const { requests, quarantined, refused } = this;
+    return { requests, stored: { ...this.stored }, quarantined, refused };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.logs.values()].map((log) => log.close()));
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = (request.url ?? '/').split('?', 1)[0] ?? '/';
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      this.handleGet(target, response);
+      return;
+    }
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST');
+      respondJson(response, 405, { error: 'only POST is taken here' });
+      return;
+    }
+    const { origin } = request.headers;
+    if (origin !== undefined && !(this.options.allowedOrigins ?? []).includes(origin)) {
+      request.resume();
+      respondError(
+        response,
+        403,
+        'json',
+        'requests of web pages are not taken unless their origin is allowed',
+      );
+      return;
+    }
+    this.requests += 1;
+    await this.handleExport(request, response, {
+      signal: signalOfPath(target),
+      contentType: request.headers['content-type'] ?? '',
+      contentEncoding: request.headers['content-encoding'] ?? '',
+    });
+  }
+
+  private handleGet(target: string, response: ServerResponse): void {
+    if (target === '/healthz' || target === '/readyz') {
+      if (this.failure === undefined) respondJson(response, 200, { status: 'ok' });
+      else respondJson(response, 503, { status: 'cannot write', reason: this.failure });
+      return;
+    }
+    if (signalOfPath(target) !== undefined) {
+      response.setHeader('allow', 'POST');
+      respondJson(response, 405, { error: 'only POST is taken here' });
+      return;
+    }
+    respondJson(response, 404, {
+      error: 'send OTLP to /v1/traces, /v1/logs or /v1/metrics; health is at /healthz',
+    });
+  }
+
+  private async handleExport(
+    request: IncomingMessage,
+    response: ServerResponse,
+    declared: Declared,
+  ): Promise<void> {
+    let encoding: Encoding = declared.contentType.includes('protobuf') ? 'protobuf' : 'json';
+    let held = 0;
+    try {
+      const announced = Number(request.headers['content-length'] ?? 0);
+      if (this.pendingBytes + Math.min(announced, this.maxBodyBytes) > this.maxPendingBytes) {
+        request.resume();
+        this.refuse(response, encoding, 'too many requests at one time');
+        return;
+      }
+      const intake = await this.takeIn(request, declared, (bytes) => {
+        held += bytes;
+        this.pendingBytes += bytes;
+      });
+      if (intake.kind === 'gone') return;
+      if (intake.kind === 'quarantined') {
+        this.succeed(
+          response,
+          encoding,
+          declared.signal,
+          quarantinedPartial(`a body of more than ${this.maxBodyBytes} bytes`),
+        );
+        return;
+      }
+      const unpacked = await unpack(intake.body, declared.contentEncoding, this.maxUnpackedBytes);
+      if (unpacked.kind === 'unreadable') {
+        await this.setAside(intake.body, declared, unpacked.reason);
+        this.succeed(response, encoding, declared.signal, quarantinedPartial(unpacked.reason));
+        return;
+      }
+      const actual = encodingOf(declared.contentType, unpacked.body);
+      if (!declared.contentType.includes('protobuf') && !declared.contentType.includes('json'))
+        encoding = actual;
+      const partial = await this.store(unpacked.body, intake.body, actual, declared);
+      this.succeed(response, encoding, declared.signal, partial);
+    } catch (error) {
+      this.failure = error instanceof Error ? error.message : String(error);
+      this.refuse(response, encoding, `cannot write: ${this.failure}`);
+    } finally {
+      this.pendingBytes -= held;
+    }
+  }
+
+  private async store(
+    body: Buffer,
+    asSent: Buffer,
+    encoding: Encoding,
+    declared: Declared,
+  ): Promise<PartialSuccess | undefined> {
+    const converted = convertSafely(body, encoding, declared.signal);
+    if (converted.kind === 'undecodable') {
+      await this.setAside(asSent, declared, converted.reason);
+      return quarantinedPartial(converted.reason);
+    }
+    const { signal, line, lossy } = converted;
+    if (lossy)
+      await this.setAside(asSent, declared, 'text that is not UTF-8; stored with U+FFFD in its place');
+    if (line !== undefined) await this.logs.get(signal.name)?.append(line);
+    this.stored[signal.name] += 1;
+    this.options.onEvent?.({ kind: 'stored', signal: signal.name, bytes: line?.length ?? 0 });
+    if (declared.signal === signal) return undefined;
+    return { rejected: 0, message: `stored, but ${signal.name} belong to ${signal.path}` };
+  }
+
+  private async takeIn(
+    request: IncomingMessage,
+    declared: Declared,
+    hold: (bytes: number) => void,
+  ): Promise<Intake> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let aside: QuarantinedBody | undefined;
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        length += chunk.length;
+        if (aside !== undefined) await aside.write(chunk);
+        else {
+          chunks.push(chunk);
+          hold(chunk.length);
+          if (length > this.maxBodyBytes) {
+            aside = await this.quarantine.begin(new Date());
+            for (const early of chunks.splice(0)) await aside.write(early);
+          }
+        }
+      }
+    } catch (error) {
+      await aside?.discard();
+      if (request.errored !== null || request.aborted) return { kind: 'gone' };
+      throw error;
+    }
+    if (aside === undefined) return { kind: 'body', body: Buffer.concat(chunks) };
+    await this.finishAside(aside, declared, `a body of more than ${this.maxBodyBytes} bytes`);
+    return { kind: 'quarantined', file: aside.file };
+  }
+
+  private async setAside(body: Buffer, declared: Declared, reason: string): Promise<void> {
+    const aside = await this.quarantine.begin(new Date());
+    try {
+      await aside.write(body);
+      await this.finishAside(aside, declared, reason);
+    } catch (error) {
+      await aside.discard();
+      throw error;
+    }
+  }
+
+  private async finishAside(aside: QuarantinedBody, declared: Declared, reason: string): Promise<void> {
+    await aside.finish({
+      reason,
+      receivedAt: new Date().toISOString(),
+      signal: declared.signal?.name ?? 'unknown',
+      contentType: declared.contentType.slice(0, 200),
+      contentEncoding: declared.contentEncoding.slice(0, 200),
+    });
+    this.quarantined += 1;
+    this.options.onEvent?.({ kind: 'quarantined', file: aside.file, reason });
+  }
+
+  private succeed(
+    response: ServerResponse,
+    encoding: Encoding,
+    signal: Signal | undefined,
+    partial: PartialSuccess | undefined,
+  ): void {
+    this.failure = undefined;
+    const [traces] = SIGNALS;
+    const answered = signal ?? traces;
+    if (answered !== undefined) respondSuccess(response, encoding, answered, partial);
+  }
+
+  private refuse(response: ServerResponse, encoding: Encoding, reason: string): void {
+    this.refused += 1;
+    this.options.onEvent?.({ kind: 'refused', reason });
+    respondUnavailable(response, encoding, reason, this.retryAfterSeconds);
+  }
+}
+
+/** How many spans it held cannot be known, so one stands for "some". */
+function quarantinedPartial(reason: string): PartialSuccess {
+  return { rejected: 1, message: `kept in quarantine, not judged: ${reason}` };
+}
+
+/** A body that breaks the conversion itself would break it again: it is set aside, not asked for once more. */
+function convertSafely(body: Buffer, encoding: Encoding, signal: Signal | undefined): Conversion {
+  try {
+    return convert(body, encoding, signal);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: 'undecodable', reason: `cannot be converted (${why})` };
+  }
+}
