@@ -74,7 +74,7 @@ interface Field {
 }
 
 const text: Check = (value) =>
-  typeof value === 'string' && value.length > 0 && [...value].length <= 200
+  typeof value === 'string' && /^[\s\S]{1,200}$/u.test(value)
     ? undefined
     : 'must be text of 1 to 200 characters';
 const oneOf =
