@@ -26,7 +26,11 @@ async function load(path: string, what: string): Promise<unknown> {
     );
   }
   if (module.default === undefined) {
-    throw new CliError(EXIT.usage, `${what} ${path} has no default export`, 'write `export default …` in it.');
+    throw new CliError(
+      EXIT.usage,
+      `${what} ${path} has no default export`,
+      'write `export default …` in it.',
+    );
   }
   return module.default;
 }
@@ -81,7 +85,8 @@ export async function loadConfig(
   const plugins = await Promise.all(ruleFiles.map(loadRules));
   const levels: Record<string, Level | readonly [Level, unknown]> = {};
   for (const plugin of plugins) {
-    for (const rule of Object.values(plugin.rules)) levels[`${plugin.name}/${rule.meta.id}`] = rule.meta.defaultLevel;
+    for (const rule of Object.values(plugin.rules))
+      levels[`${plugin.name}/${rule.meta.id}`] = rule.meta.defaultLevel;
   }
   return {
     ...config,

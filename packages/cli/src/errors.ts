@@ -27,6 +27,8 @@ export function messageOf(error: unknown): string {
 /** Two lines: what was wrong, and the remedy where the error knows one (of this package or of another). */
 export function describeError(error: unknown): string {
   const remedy =
-    error instanceof Error && 'remedy' in error && typeof error.remedy === 'string' ? error.remedy : undefined;
+    error instanceof Error && 'remedy' in error && typeof error.remedy === 'string'
+      ? error.remedy
+      : undefined;
   return `waybill: ${messageOf(error)}\n${remedy === undefined ? '' : `  Remedy: ${remedy}\n`}`;
 }

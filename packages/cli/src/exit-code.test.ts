@@ -24,7 +24,13 @@ describe('the exit code', () => {
     ['undecided', 0, buildReport([open]), 'warning', false],
     ['undecided, evidence required', 4, buildReport([open]), 'warning', true],
     ['findings beat weak evidence', 1, buildReport([open], [warning]), 'warning', true],
-    ['nothing read beats findings', 3, { ...unread, ...{ summary: buildReport([], [error]).summary } }, 'error', true],
+    [
+      'nothing read beats findings',
+      3,
+      { ...unread, ...{ summary: buildReport([], [error]).summary } },
+      'error',
+      true,
+    ],
     ['spans, none of MCP calls', 0, foreign, 'warning', false],
     ['spans, none of MCP calls, evidence required', 4, foreign, 'warning', true],
   ])('%s: %i', (_claim, code, report, failOn, requireEvidence) => {

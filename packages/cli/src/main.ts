@@ -68,13 +68,24 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     .command('audit')
     .description('judge every tool call in exported traces')
     .argument('<inputs...>', "files, folders or globs of traces; '-' reads standard input")
-    .option('--receipts <file>', 'receipts of the writing service, JSON Lines; every write then owes one', collect, [])
+    .option(
+      '--receipts <file>',
+      'receipts of the writing service, JSON Lines; every write then owes one',
+      collect,
+      [],
+    )
     .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect, [])
     .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect, [])
     .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect, [])
-    .option('--as-of <time>', 'judge as of this moment (default: the latest time in the evidence)', parseMoment)
+    .option(
+      '--as-of <time>',
+      'judge as of this moment (default: the latest time in the evidence)',
+      parseMoment,
+    )
     .option('--grace <ms>', 'how long evidence may still come', parseMilliseconds, 0)
-    .addOption(new Option('--fail-on <level>', 'exit 1 at this level').choices(FAIL_LEVELS).default('warning'))
+    .addOption(
+      new Option('--fail-on <level>', 'exit 1 at this level').choices(FAIL_LEVELS).default('warning'),
+    )
     .option('--require-evidence', 'exit 4 when the evidence does not decide every operation', false)
     .option('--require-signed', 'do not accept unsigned receipts', false)
     .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect, [])

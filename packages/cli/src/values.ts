@@ -13,7 +13,8 @@ export function parseMilliseconds(text: string): number {
 /** 0 to 65535; 0 takes any free port. */
 export function parsePort(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('Expected a port from 0 to 65535.');
+  if (!/^\d+$/.test(text) || value > 65_535)
+    throw new InvalidArgumentError('Expected a port from 0 to 65535.');
   return value;
 }
 
@@ -23,8 +24,7 @@ export function parsePort(text: string): number {
  */
 export function parseMoment(text: string): bigint {
   if (/^\d{16,20}$/.test(text)) return BigInt(text);
-  const parts =
-    /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/.exec(text);
+  const parts = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/.exec(text);
   const milliseconds = parts ? Date.parse(`${parts[1] ?? ''}${parts[3] ?? ''}`) : Number.NaN;
   if (!parts || Number.isNaN(milliseconds)) {
     throw new InvalidArgumentError(
