@@ -1,6 +1,17 @@
 import type { Meter, Tracer } from '@opentelemetry/api';
 import type { Logger } from '@opentelemetry/api-logs';
+import type { HookPoint } from '../patch/hooks.js';
+import { type Handler, type HookTable, type Invocation, holder } from '../patch/table.js';
 import type { McpInstrumentationConfig } from '../types.js';
+import { onTransportStart, onSseStream } from './client/http.js';
+import { onCallTool, onFunnel, onNonCompleteResult, onRequest } from './client/request.js';
+import { onNotification, onResponse } from './client/response.js';
+import { onAppend, onStdioStart } from './client/stdio.js';
+import { type RuntimeCore, createCore } from './core.js';
+import { onIncomingRequest } from './server/receive.js';
+import { onMcpServerConnect } from './server/high-level.js';
+import { watchServerSockets } from './server/sockets.js';
+import { onConnect } from './transport-tap.js';
 
 export interface RuntimeDeps {
   tracer(): Tracer;
@@ -14,14 +25,46 @@ export interface RuntimeDeps {
 
 /** What the patched classes call. Opaque to everybody but `patch`. */
 export interface Runtime {
-  readonly deps: RuntimeDeps;
+  readonly table: HookTable;
+  /** Ends what the runtime listens to. The wrappers stay and fall through. */
+  dispose(): void;
 }
 
+/** Builds the logic behind the hooks. Nothing happens before `installRuntime`. */
 export function createRuntime(deps: RuntimeDeps): Runtime {
-  return { deps };
+  const core: RuntimeCore = createCore(deps);
+  const sockets = watchServerSockets();
+  const bound =
+    (handler: (core: RuntimeCore, invocation: Invocation) => unknown): Handler =>
+    (invocation) =>
+      handler(core, invocation);
+  const handlers: Record<HookPoint, Handler> = {
+    'Protocol.connect': bound(onConnect),
+    'Protocol.request': bound(onRequest),
+    'Protocol._requestWithSchemaViaCodec': bound(onFunnel),
+    'Protocol._onrequest': (invocation) => onIncomingRequest(core, sockets, invocation),
+    'Protocol._onresponse': bound(onResponse),
+    'Protocol._onnotification': bound(onNotification),
+    'Client.callTool': bound(onCallTool),
+    'Client._resolveNonCompleteResult': bound(onNonCompleteResult),
+    'McpServer.connect': bound(onMcpServerConnect),
+    'StreamableHTTPClientTransport.start': bound(onTransportStart),
+    'StreamableHTTPClientTransport._handleSseStream': bound(onSseStream),
+    'SSEClientTransport.start': bound(onTransportStart),
+    'StdioClientTransport.start': bound(onStdioStart),
+    'ReadBuffer.append': bound(onAppend),
+  };
+  return {
+    table: {
+      isEnabled: () => deps.isEnabled(),
+      handlers,
+      failed: (point, error) => core.failed(point, error),
+    },
+    dispose: () => sockets.stop(),
+  };
 }
 
 /** Makes `runtime` the one that the wrappers call; replaces an earlier one. */
 export function installRuntime(runtime: Runtime): void {
-  void runtime;
+  holder().active = runtime.table;
 }

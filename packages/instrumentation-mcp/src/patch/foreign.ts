@@ -1,0 +1,46 @@
+/** Careful reading of objects that belong to the instrumented SDK: nothing is assumed, nothing throws. */
+
+export type Foreign = Record<PropertyKey, unknown>;
+export type AnyFunction = (this: unknown, ...args: readonly unknown[]) => unknown;
+
+/** True for objects and functions: whatever can carry properties. */
+export function isForeign(value: unknown): value is Foreign {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+export function isPlainObject(value: unknown): value is Foreign {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isFunction(value: unknown): value is AnyFunction {
+  return typeof value === 'function';
+}
+
+/** `object[key]`, or undefined when there is no object or its getter throws. */
+export function read(object: unknown, key: PropertyKey): unknown {
+  if (!isForeign(object)) return undefined;
+  try {
+    return object[key];
+  } catch {
+    return undefined;
+  }
+}
+
+export function readString(object: unknown, key: PropertyKey): string | undefined {
+  const value = read(object, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function readObject(object: unknown, key: PropertyKey): Foreign | undefined {
+  const value = read(object, key);
+  return isPlainObject(value) ? value : undefined;
+}
+
+/** Own data property only: what a peer put there, not what a prototype lends. */
+export function readOwn(object: unknown, key: PropertyKey): unknown {
+  return isForeign(object) && Object.hasOwn(object, key) ? read(object, key) : undefined;
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return isForeign(value) && isFunction(value['then']);
+}

@@ -1,0 +1,144 @@
+import { ATTR_OUTCOME_REASON, ATTR_STREAM_END, type ChannelEnd, transportCause } from '@waybill/core';
+import {
+  type AnyFunction,
+  type Foreign,
+  isForeign,
+  isFunction,
+  isThenable,
+  read,
+  readString,
+} from '../../patch/foreign.js';
+import type { Invocation } from '../../patch/table.js';
+import type { RuntimeCore } from '../core.js';
+import { type ClientLeg, recordSent } from './leg.js';
+import { tapResponse } from './http-body.js';
+import { tapStream } from './stream-tap.js';
+
+/** Marks a fetch function that is ours already, and holds the runtime it reports to. */
+const TAP = Symbol.for('waybill.fetch');
+
+/**
+ * `StreamableHTTPClientTransport.start`, `SSEClientTransport.start`: from here on the fetch function of this one
+ * transport is seen. SDK 1.x with `redirectPolicy: 'follow'` knows its own function by identity, so that one stays as it
+ * is: the call is then read from its messages and its error alone.
+ */
+export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocation): unknown {
+  core.guard('http.fetch', () => {
+    if (read(self, '_followRedirects') === true) return;
+    const target = self as Foreign;
+    const inner = target['_fetch'];
+    const known = read(inner, TAP);
+    if (isForeign(known)) {
+      known['core'] = core;
+      return;
+    }
+    const state: Foreign = { core };
+    const tapped = (...args: readonly unknown[]): unknown => {
+      const call = (): unknown => (isFunction(inner) ? inner(...args) : (fetch as AnyFunction)(...args));
+      return observedFetch(state['core'] as RuntimeCore, args, call);
+    };
+    Object.defineProperty(tapped, TAP, { value: state });
+    target['_fetch'] = tapped;
+  });
+  return proceed();
+}
+
+function observedFetch(core: RuntimeCore, args: readonly unknown[], call: () => unknown): unknown {
+  const leg = core.deps.isEnabled() ? core.flow.getStore()?.leg : undefined;
+  if (leg === undefined) return call();
+  const kind = core.guard('http.fetch', () => requestKind(args[1]));
+  if (kind === undefined) return call();
+  if (kind === 'post' && !leg.settled) core.guard('http.sent', () => sent(leg));
+  let result: unknown;
+  try {
+    result = call();
+  } catch (error) {
+    core.guard('http.failed', () => failed(leg, error));
+    throw error;
+  }
+  if (!isThenable(result)) return result;
+  return result.then(
+    (response) => {
+      core.guard('http.response', () => {
+        if (kind === 'post')
+          tapResponse(core, leg, response, headerOf(args[1], 'mcp-session-id') !== undefined);
+        else resumed(leg, response);
+      });
+      return response;
+    },
+    (error: unknown) => {
+      core.guard('http.failed', () => failed(leg, error));
+      throw error;
+    },
+  );
+}
+
+/** A POST of a JSON-RPC message, or the GET that continues its stream; the requests of an authorization are neither. */
+function requestKind(init: unknown): 'post' | 'resume' | undefined {
+  const method = readString(init, 'method');
+  if (method === 'GET') return headerOf(init, 'last-event-id') === undefined ? undefined : 'resume';
+  if (method !== 'POST') return undefined;
+  const body = read(init, 'body');
+  if (typeof body !== 'string' || !body.startsWith('{')) return undefined;
+  // The member stands in front or at the very end; a large body is not searched.
+  const edge = 256;
+  const member = '"jsonrpc":"2.0"';
+  return body.slice(0, edge).includes(member) || body.slice(-edge).includes(member) ? 'post' : undefined;
+}
+
+function headerOf(init: unknown, name: string): string | undefined {
+  const headers = read(init, 'headers');
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  return readString(headers, name);
+}
+
+function sent(leg: ClientLeg): void {
+  if (leg.posts > 0) leg.resentBy ??= leg.redirected ? 'redirect' : 'sdk';
+  leg.redirected = false;
+  recordSent(leg);
+}
+
+function resumed(leg: ClientLeg, response: unknown): void {
+  if (read(response, 'ok') !== true || leg.settled) return;
+  leg.reading?.streamResumed();
+  leg.stages?.record('client.stream_resumed');
+}
+
+function failed(leg: ClientLeg, error: unknown): void {
+  // Our own side gave up: the signal says so, the transport did not fail.
+  if (leg.settled || read(error, 'name') === 'AbortError') return;
+  const cause = transportCause(error);
+  leg.failureCode = cause.code;
+  leg.reading?.transportFailure(cause);
+}
+
+/** `_handleSseStream(stream, …)`: the body of the answer to a POST, or of the GET that resumes it. */
+export function onSseStream(core: RuntimeCore, { args, proceed }: Invocation): unknown {
+  const leg = core.flow.getStore()?.leg;
+  const [stream, ...rest] = args;
+  if (leg === undefined || leg.settled || leg.reading === undefined || !(stream instanceof ReadableStream)) {
+    return proceed();
+  }
+  const tapped = core.guard('http.stream', () =>
+    tapStream(stream as ReadableStream<Uint8Array>, {
+      chunk: (chunk) => {
+        if (!leg.settled) core.guard('http.chunk', () => leg.reading?.sseChunk(chunk));
+      },
+      end: (how) => {
+        if (!leg.settled) core.guard('http.end', () => streamEnded(leg, how));
+      },
+    }),
+  );
+  return tapped === undefined ? proceed() : proceed([tapped, ...rest]);
+}
+
+function streamEnded(leg: ClientLeg, how: ChannelEnd): void {
+  leg.reading?.channelEnd(how);
+  if (leg.response !== undefined) return;
+  const now = leg.reading?.outcomeNow();
+  if (now?.outcome !== 'STREAM_INCOMPLETE') return;
+  leg.stages?.record('client.stream_closed', {
+    [ATTR_STREAM_END]: how,
+    ...(now.reason === undefined ? {} : { [ATTR_OUTCOME_REASON]: now.reason }),
+  });
+}

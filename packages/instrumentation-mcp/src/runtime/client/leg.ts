@@ -1,0 +1,164 @@
+import { type Attributes, type Context, type Link, type Span, SpanKind, trace } from '@opentelemetry/api';
+import {
+  ATTR_BOUNDARY_ID,
+  ATTR_CALL_ATTEMPT,
+  ATTR_CALL_CONTINUES,
+  ATTR_CALL_ID,
+  ATTR_CALL_NUMBER,
+  ATTR_EFFECT_KIND,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_PROMPT_NAME,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_INSTRUMENTATION_DEGRADED,
+  ATTR_JSONRPC_REQUEST_ID,
+  ATTR_LINK_KIND,
+  ATTR_MCP_METHOD_NAME,
+  ATTR_MCP_RESOURCE_URI,
+  ATTR_OPERATION_ID,
+  ATTR_OPERATION_PARENT_ID,
+  ATTR_OPERATION_SOURCE,
+  ATTR_RETRY_ORIGIN,
+  ATTR_RUN_ID,
+  ATTR_RUN_SOURCE,
+  type CallOutcome,
+  type CallReading,
+  GEN_AI_OPERATION_EXECUTE_TOOL,
+  type JsonRpcId,
+  type LinkKind,
+  METHOD_TOOLS_CALL,
+  type RetryOrigin,
+} from '@waybill/core';
+import { readString } from '../../patch/foreign.js';
+import type { ToolCallInfo } from '../../types.js';
+import { type Connection, connectionAttributes } from '../connection.js';
+import type { RuntimeCore } from '../core.js';
+import type { CallIds } from '../ids.js';
+import type { StageRecorder } from '../stages.js';
+import type { CallScope } from './call-scope.js';
+
+/** One outgoing JSON-RPC request. */
+export interface ClientLeg {
+  readonly connection: Connection;
+  readonly info: ToolCallInfo;
+  readonly span: Span;
+  readonly context: Context;
+  /** Only tools/call and the polling of its tasks have ids. */
+  readonly ids: CallIds | undefined;
+  /** Only tools/call has stages and a reading of its wire. */
+  readonly stages: StageRecorder | undefined;
+  /** The options that the SDK's caller gave: its signal tells an abort from a timeout. */
+  readonly options: unknown;
+  readonly scope: CallScope | undefined;
+  /** Reading of `performance.now()`. */
+  readonly startedAt: number;
+  /** Given by the SDK; undefined while the request was not handed to the transport. */
+  id: JsonRpcId | undefined;
+  reading: CallReading | undefined;
+  /** POSTs of this request: more than one after a redirect or an authorization. */
+  posts: number;
+  /** The SDK gave this leg a response. */
+  response: { readonly rpcCode: number | undefined } | undefined;
+  /** `code` of the failure of fetch or of the pipe. */
+  failureCode: string | undefined;
+  /** The latest answer was a redirect. */
+  redirected: boolean;
+  /** Where a second POST came from. */
+  resentBy: RetryOrigin | undefined;
+  outcome: CallOutcome | undefined;
+  /** What the SDK told its caller. */
+  told: Told | undefined;
+  settled: boolean;
+  /** Reading of `performance.now()` when it settled. */
+  settledAt: number;
+  ended: boolean;
+}
+
+export type Told =
+  | { readonly kind: 'resolved'; readonly result: unknown }
+  | { readonly kind: 'rejected'; readonly error: unknown; readonly as: string };
+
+/** `{method} {target}`: the target is the tool or the prompt, never a resource (conventions for MCP spans). */
+export function spanName(method: string, params: unknown): string {
+  const target =
+    method === METHOD_TOOLS_CALL || method === 'prompts/get' ? readString(params, 'name') : undefined;
+  return target === undefined ? method : `${method} ${target}`;
+}
+
+/** Attributes of the conventions that follow from the request itself. */
+export function requestAttributes(method: string, params: unknown): Attributes {
+  const attributes: Attributes = { [ATTR_MCP_METHOD_NAME]: method };
+  const name = readString(params, 'name');
+  if (method === METHOD_TOOLS_CALL) {
+    attributes[ATTR_GEN_AI_OPERATION_NAME] = GEN_AI_OPERATION_EXECUTE_TOOL;
+    if (name !== undefined) attributes[ATTR_GEN_AI_TOOL_NAME] = name;
+  } else if (method === 'prompts/get' && name !== undefined) {
+    attributes[ATTR_GEN_AI_PROMPT_NAME] = name;
+  }
+  const uri = readString(params, 'uri');
+  if (uri !== undefined) attributes[ATTR_MCP_RESOURCE_URI] = uri;
+  return attributes;
+}
+
+/** Attributes of our own that both sides carry. */
+export function idAttributes(core: RuntimeCore, side: 'client' | 'server', ids: CallIds): Attributes {
+  const attributes: Attributes = {
+    [ATTR_CALL_ID]: ids.callId,
+    [ATTR_CALL_ATTEMPT]: ids.attempt,
+    [ATTR_CALL_NUMBER]: core.nextCallNumber(side),
+    [ATTR_BOUNDARY_ID]: core.boundaryId(side),
+    [ATTR_OPERATION_ID]: ids.operationId,
+    [ATTR_OPERATION_SOURCE]: ids.operationSource,
+    [ATTR_EFFECT_KIND]: ids.effectKind,
+  };
+  if (ids.runId !== undefined) {
+    attributes[ATTR_RUN_ID] = ids.runId;
+    attributes[ATTR_RUN_SOURCE] = ids.runSource;
+  }
+  if (ids.parentOperationId !== undefined) attributes[ATTR_OPERATION_PARENT_ID] = ids.parentOperationId;
+  if (ids.continues !== undefined) attributes[ATTR_CALL_CONTINUES] = ids.continues;
+  if (side === 'client') attributes[ATTR_RETRY_ORIGIN] = ids.retryOrigin;
+  const degraded = core.degraded();
+  if (degraded.length > 0) attributes[ATTR_INSTRUMENTATION_DEGRADED] = [...degraded];
+  return attributes;
+}
+
+export function linkTo(kind: LinkKind, spanContext: Link['context']): Link {
+  return { context: spanContext, attributes: { [ATTR_LINK_KIND]: kind } };
+}
+
+/** Starts the CLIENT span of a leg. */
+export function startClientSpan(
+  core: RuntimeCore,
+  connection: Connection,
+  info: ToolCallInfo,
+  params: unknown,
+  parent: Context,
+): { readonly span: Span; readonly context: Context } {
+  const span = core.deps.tracer().startSpan(
+    spanName(info.method, params),
+    {
+      kind: SpanKind.CLIENT,
+      attributes: {
+        ...requestAttributes(info.method, params),
+        ...connectionAttributes(connection, 'client'),
+      },
+    },
+    parent,
+  );
+  return { span, context: trace.setSpan(parent, span) };
+}
+
+/** The SDK gave the request its id and hands it to the transport. */
+export function bindLeg(leg: ClientLeg, id: JsonRpcId, reading: CallReading | undefined): void {
+  leg.id = id;
+  leg.reading = reading;
+  leg.connection.legs.set(id, leg);
+  leg.span.setAttribute(ATTR_JSONRPC_REQUEST_ID, String(id));
+}
+
+/** Records `client.sent` at once, one for each hand-over of the same request. */
+export function recordSent(leg: ClientLeg): void {
+  leg.posts += 1;
+  leg.reading?.handedOver();
+  leg.stages?.record('client.sent');
+}

@@ -1,0 +1,117 @@
+import { ATTR_CALL_ID, META_CALL_ID, type JsonRpcId, type MessageRoute } from '@waybill/core';
+import { type Foreign, isPlainObject, read, readObject, readOwn, readString } from '../../patch/foreign.js';
+import type { Invocation } from '../../patch/table.js';
+import { type Connection, connectionOf } from '../connection.js';
+import type { RuntimeCore } from '../core.js';
+import { rememberTools } from '../effect-kind.js';
+import { recordLate } from './late.js';
+import type { ClientLeg } from './leg.js';
+
+/** `_onresponse(message)`: the SDK parsed a response and looks for its request. */
+export function onResponse(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
+  const message = args[0];
+  const replaced = core.guard('client.response', () => takeResponse(core, connectionOf(core, self), message));
+  return replaced === undefined || replaced === message ? proceed() : proceed([replaced, ...args.slice(1)]);
+}
+
+/** `_onnotification(message)`: only progress says something about a call. */
+export function onNotification(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
+  core.guard('client.notification', () => {
+    const message = args[0];
+    if (readString(message, 'method') !== 'notifications/progress') return;
+    const connection = core.connections.get(self);
+    const token = read(read(message, 'params'), 'progressToken');
+    const leg = connection?.legs.get(token as JsonRpcId);
+    leg?.reading?.message(message, routeOf(core, leg));
+  });
+  return proceed();
+}
+
+function takeResponse(core: RuntimeCore, connection: Connection, message: unknown): unknown {
+  const id = read(message, 'id');
+  const current = core.flow.getStore()?.leg;
+  const strict = connection.legs.get(id as JsonRpcId);
+  // The SDKs look the id up as a number: `"7"` finds request 7.
+  const leg = strict ?? connection.legs.get(Number(id));
+  if (leg === undefined) {
+    const late = connection.settled.get(id as JsonRpcId);
+    if (late !== undefined) recordLate(core, late, message);
+    else strayResponse(connection, current, message);
+    return late === undefined ? message : withoutCallId(message);
+  }
+  leg.reading?.message(message, routeOf(core, leg));
+  const duplicate = leg.response !== undefined;
+  const code = read(readOwn(message, 'error'), 'code');
+  leg.response ??= { rpcCode: typeof code === 'number' ? code : undefined };
+  if (strict !== undefined && !duplicate)
+    leg.stages?.record('client.result_received', echoDetail(leg, message));
+  learn(connection, leg, readOwn(message, 'result'));
+  return leg.ids === undefined ? message : withoutCallId(message);
+}
+
+/** Of which channel the message came. */
+function routeOf(core: RuntimeCore, leg: ClientLeg): MessageRoute {
+  switch (leg.connection.kind) {
+    case 'stdio':
+      return 'line';
+    case 'memory':
+    case 'custom':
+      return 'memory';
+    case 'http':
+    case 'legacy_sse':
+      return core.flow.getStore()?.leg === leg ? 'own_stream' : 'other_stream';
+  }
+}
+
+/** A response for nobody: on the stream of an open call it is that call's answer, with a wrong id. */
+function strayResponse(connection: Connection, current: ClientLeg | undefined, message: unknown): void {
+  if (current?.connection === connection && !current.settled) {
+    current.reading?.message(message, 'own_stream');
+    return;
+  }
+  if (connection.kind === 'http') return;
+  const open = [...connection.legs.values()].filter((leg) => leg.reading !== undefined);
+  const [only] = open;
+  if (open.length !== 1 || only === undefined) return;
+  only.reading?.message(message, connection.kind === 'stdio' ? 'line' : 'memory');
+}
+
+/** Whose reply the server says this is, when that is not the call it came to: a reply that was crossed on the way. */
+function echoDetail(leg: ClientLeg, message: unknown): Record<string, string> | undefined {
+  const echoed = readString(read(readOwn(message, 'result'), '_meta'), META_CALL_ID);
+  return echoed === undefined || leg.ids === undefined || echoed === leg.ids.callId
+    ? undefined
+    : { [ATTR_CALL_ID]: echoed };
+}
+
+/** The echo of our call id is between the two plugins: the SDK's caller gets the result as the server made it. */
+function withoutCallId(message: unknown): unknown {
+  const result = readOwn(message, 'result');
+  const meta = read(result, '_meta');
+  if (!isPlainObject(message) || !isPlainObject(result) || !isPlainObject(meta)) return message;
+  if (!Object.hasOwn(meta, META_CALL_ID)) return message;
+  const { [META_CALL_ID]: echo, ...others } = meta;
+  void echo;
+  const { _meta: before, ...rest } = result;
+  void before;
+  const cleaned: Foreign = Object.keys(others).length === 0 ? rest : { ...rest, _meta: others };
+  return { ...message, result: cleaned };
+}
+
+/** What a handshake or a listing tells about the other side. */
+function learn(connection: Connection, leg: ClientLeg, result: unknown): void {
+  switch (leg.info.method) {
+    case 'initialize':
+    case 'server/discover': {
+      const version = readString(result, 'protocolVersion');
+      if (version !== undefined) connection.protocolVersion = version;
+      const name = readString(readObject(result, 'serverInfo'), 'name');
+      if (name !== undefined) connection.serverName = name;
+      break;
+    }
+    case 'tools/list':
+      rememberTools(connection.tools, result);
+      break;
+    default:
+  }
+}

@@ -1,0 +1,214 @@
+import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import { ATTR_ERROR_TYPE, ATTR_HTTP_RESPONSE_STATUS_CODE } from '@opentelemetry/semantic-conventions';
+import {
+  ATTR_FLAGS,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_PROMPT_NAME,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_MCP_METHOD_NAME,
+  ATTR_MCP_PROTOCOL_VERSION,
+  ATTR_OUTCOME,
+  ATTR_OUTCOME_LAYER,
+  ATTR_OUTCOME_REASON,
+  ATTR_OUTCOME_SOURCE,
+  ATTR_RETRY_ORIGIN,
+  ATTR_RPC_RESPONSE_STATUS_CODE,
+  ATTR_SDK_ACCEPTED,
+  ATTR_SDK_OUTCOME,
+  ATTR_STAGES,
+  ATTR_STREAM_BYTES,
+  ATTR_STREAM_END,
+  ATTR_STREAM_EVENTS,
+  ATTR_STREAM_FINAL_RESPONSE,
+  ATTR_STREAM_KIND,
+  type CallOutcome,
+  ERROR_TYPE_TOOL_ERROR,
+  type OutcomeFact,
+  type Settlement,
+  readCall,
+} from '@waybill/core';
+import { protocolVersionOf } from '../connection.js';
+import type { RuntimeCore } from '../core.js';
+import { recordCallMetrics } from '../outcome-metrics.js';
+import { setResultContent } from '../content.js';
+import { plainErrorType, toldAs } from './errors.js';
+import type { ClientLeg } from './leg.js';
+
+/** The SDK's caller has its answer, or will have it in this tick. Fixes the outcome; the span may wait. */
+export function settleLeg(core: RuntimeCore, leg: ClientLeg, how: Settlement, error?: unknown): void {
+  if (leg.settled) return;
+  leg.settled = true;
+  leg.settledAt = performance.now();
+  leg.told =
+    how.kind === 'resolved'
+      ? { kind: 'resolved', result: how.result }
+      : { kind: 'rejected', error, as: how.cause };
+  if (leg.id !== undefined) {
+    leg.connection.legs.delete(leg.id);
+    leg.connection.settled.set(leg.id, leg);
+  }
+  if (leg.stages !== undefined) {
+    // A request that never reached the transport has no id; nothing was handed over then.
+    leg.reading ??= readCall({ id: '', transport: leg.connection.kind, protocolVersion: undefined });
+    leg.reading.setProtocolVersion(protocolVersionOf(leg.connection));
+    leg.outcome = leg.reading.settle(how);
+    recordTerminal(leg, how);
+  }
+  if (leg.scope?.open === true && leg.stages !== undefined) leg.scope.waiting = leg;
+  else finishLeg(core, leg);
+}
+
+/** Exactly one terminal a call; a response for this id has recorded its own on arrival. */
+function recordTerminal(leg: ClientLeg, how: Settlement): void {
+  const { stages } = leg;
+  if (stages === undefined || stages.has('client.result_received')) return;
+  if (how.kind === 'rejected' && how.cause === 'timed_out') giveUp(leg, 'client.timeout');
+  else if (how.kind === 'rejected' && how.cause === 'aborted') giveUp(leg, 'client.cancelled');
+  else stages.record('client.failed');
+}
+
+/** The caller stops waiting; before the wire is told, where it is told at all. */
+export function giveUp(leg: ClientLeg, stage: 'client.timeout' | 'client.cancelled'): void {
+  const { stages } = leg;
+  if (stages === undefined) return;
+  if (
+    stages.has('client.result_received') ||
+    stages.has('client.timeout') ||
+    stages.has('client.cancelled')
+  ) {
+    return;
+  }
+  stages.record(stage);
+}
+
+/** The SDK's own validation refused a result that the wire delivered well. */
+export function refuseLocally(
+  leg: ClientLeg,
+  reason: 'output_schema' | 'structured_missing',
+  error: unknown,
+): void {
+  const { outcome } = leg;
+  if (outcome?.outcome !== 'TOOL_SUCCESS') return;
+  leg.outcome = { ...outcome, outcome: 'INVALID_TOOL_RESULT', layer: 'protocol', reason, source: 'local' };
+  leg.told = { kind: 'rejected', error, as: reason };
+}
+
+/** Writes what was found and ends the span. */
+export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
+  if (leg.ended) return;
+  leg.ended = true;
+  core.guard('client.finish', () => {
+    const { outcome, span } = leg;
+    const attributes: Attributes = {};
+    const version = protocolVersionOf(leg.connection);
+    if (version !== undefined) attributes[ATTR_MCP_PROTOCOL_VERSION] = version;
+    let errorType: string | undefined;
+    if (outcome === undefined) {
+      errorType = leg.told?.kind === 'rejected' ? plainErrorType(leg.told.error, leg.response) : undefined;
+      const code = leg.response?.rpcCode;
+      if (code !== undefined) attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(code);
+    } else {
+      errorType = clientErrorType(outcome, leg.failureCode);
+      Object.assign(
+        attributes,
+        outcomeAttributes(outcome),
+        wireAttributes(outcome),
+        toldAttributes(leg, outcome),
+      );
+      if (leg.stages !== undefined) attributes[ATTR_STAGES] = [...leg.stages.names()];
+      if (leg.resentBy !== undefined) attributes[ATTR_RETRY_ORIGIN] = leg.resentBy;
+    }
+    if (errorType !== undefined) {
+      attributes[ATTR_ERROR_TYPE] = errorType;
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.setAttributes(attributes);
+    if (leg.told?.kind === 'resolved') setResultContent(core, span, leg.info.method, leg.told.result);
+    recordCallMetrics(core, 'client', {
+      seconds: (leg.settledAt - leg.startedAt) / 1000,
+      attributes: {
+        ...attributes,
+        [ATTR_MCP_METHOD_NAME]: leg.info.method,
+        ...metricTarget(leg),
+      },
+      effectKind: leg.ids?.effectKind,
+      connection: leg.connection,
+    });
+    callResponseHook(core, leg, outcome);
+  });
+  leg.span.end(leg.settledAt);
+}
+
+function metricTarget(leg: ClientLeg): Attributes {
+  const { tool, method } = leg.info;
+  if (tool !== undefined)
+    return { [ATTR_GEN_AI_TOOL_NAME]: tool, [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' };
+  const prompt = method === 'prompts/get' ? leg.info.arguments?.['name'] : undefined;
+  return typeof prompt === 'string' ? { [ATTR_GEN_AI_PROMPT_NAME]: prompt } : {};
+}
+
+function callResponseHook(core: RuntimeCore, leg: ClientLeg, outcome: CallOutcome | undefined): void {
+  const { responseHook } = core.config();
+  if (responseHook === undefined || outcome === undefined) return;
+  core.guard('responseHook', () => {
+    responseHook(leg.span, { ...leg.info, outcome: outcome.outcome, reason: outcome.reason });
+  });
+}
+
+export function outcomeAttributes(outcome: OutcomeFact & { readonly source: string }): Attributes {
+  const attributes: Attributes = {
+    [ATTR_OUTCOME]: outcome.outcome,
+    [ATTR_OUTCOME_LAYER]: outcome.layer,
+    [ATTR_OUTCOME_SOURCE]: outcome.source,
+  };
+  if (outcome.reason !== undefined) attributes[ATTR_OUTCOME_REASON] = outcome.reason;
+  return attributes;
+}
+
+function wireAttributes(outcome: CallOutcome): Attributes {
+  const { stream, flags, rpcCode, httpStatus } = outcome;
+  const attributes: Attributes = {};
+  if (flags.length > 0) attributes[ATTR_FLAGS] = [...flags];
+  if (rpcCode !== undefined) attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(rpcCode);
+  if (httpStatus !== undefined) attributes[ATTR_HTTP_RESPONSE_STATUS_CODE] = httpStatus;
+  if (stream.kind === undefined) return attributes;
+  attributes[ATTR_STREAM_KIND] = stream.kind;
+  attributes[ATTR_STREAM_EVENTS] = stream.events;
+  attributes[ATTR_STREAM_BYTES] = stream.bytes;
+  attributes[ATTR_STREAM_FINAL_RESPONSE] = stream.finalResponse;
+  attributes[ATTR_STREAM_END] = stream.end;
+  return attributes;
+}
+
+/** What the SDK told its caller, where that is not what the wire said. */
+function toldAttributes(leg: ClientLeg, outcome: CallOutcome): Attributes {
+  if (leg.told === undefined) return {};
+  const told = toldAs(leg.told, outcome);
+  if (told === outcome.outcome || told === undefined) return {};
+  return { [ATTR_SDK_OUTCOME]: told, [ATTR_SDK_ACCEPTED]: leg.told.kind === 'resolved' };
+}
+
+/** `error.type` of a client span; undefined leaves the status unset (DESIGN 2.3). */
+function clientErrorType(outcome: CallOutcome, failureCode: string | undefined): string | undefined {
+  switch (outcome.outcome) {
+    case 'TOOL_SUCCESS':
+    case 'INPUT_REQUIRED':
+    case 'TASK_PENDING':
+    case 'CANCELLED':
+      return undefined;
+    case 'TOOL_ERROR':
+      return ERROR_TYPE_TOOL_ERROR;
+    case 'JSONRPC_ERROR':
+      return String(outcome.rpcCode ?? 'jsonrpc_error');
+    case 'HTTP_ERROR':
+      return String(outcome.httpStatus ?? 'http_error');
+    case 'TRANSPORT_ERROR':
+      return failureCode ?? 'transport_error';
+    case 'MALFORMED_JSON':
+    case 'INVALID_ENVELOPE':
+    case 'INVALID_TOOL_RESULT':
+    case 'STREAM_INCOMPLETE':
+    case 'TIMEOUT':
+      return outcome.outcome.toLowerCase();
+  }
+}

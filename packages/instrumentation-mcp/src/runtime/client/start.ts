@@ -1,0 +1,185 @@
+import { type Context, SpanKind, context, trace } from '@opentelemetry/api';
+import { operationFromMeta } from '@waybill/api';
+import { apiState } from '@waybill/api/internal';
+import {
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_TOOL_NAME,
+  GEN_AI_OPERATION_EXECUTE_TOOL,
+  METHOD_TOOLS_CALL,
+  type RetryOrigin,
+} from '@waybill/core';
+import type { ToolCallInfo } from '../../types.js';
+import type { Connection } from '../connection.js';
+import type { RuntimeCore } from '../core.js';
+import { clientEffectKind } from '../effect-kind.js';
+import { type CallIds, continuedLeg, countAttempt, nameClientOperation, nameRun } from '../ids.js';
+import { recorderFor } from '../signals.js';
+import type { CallScope } from './call-scope.js';
+import { type ClientLeg, idAttributes, linkTo, startClientSpan } from './leg.js';
+import { finishLeg, settleLeg } from './settle.js';
+
+export interface LegRequest {
+  readonly info: ToolCallInfo;
+  readonly params: unknown;
+  readonly options: unknown;
+}
+
+/** Opens a leg: names, span, recorder. The request has not been handed to anything yet. */
+export function startLeg(core: RuntimeCore, connection: Connection, request: LegRequest): ClientLeg {
+  const flow = core.flow.getStore();
+  const { info } = request;
+  const isTool = info.method === METHOD_TOOLS_CALL;
+  const scope = isTool ? ownScope(flow?.scope, connection, info.tool) : undefined;
+  const previous = isTool ? continuedLeg(connection, info.meta) : undefined;
+  if (previous !== undefined && !previous.settled) {
+    // The SDK goes on with a new request: the leg that asked for input has had its answer.
+    settleLeg(core, previous, { kind: 'resolved', result: undefined });
+  }
+  if (scope?.waiting !== undefined) {
+    finishLeg(core, scope.waiting);
+    scope.waiting = undefined;
+  }
+  const parent = scope === undefined ? context.active() : parentInScope(core, scope, info);
+  const started = startClientSpan(core, connection, info, request.params, parent);
+  const ids = isTool ? nameLeg(core, connection, request, started.span, previous, scope) : undefined;
+  if (ids !== undefined) started.span.setAttributes(idAttributes(core, 'client', ids));
+  const leg: ClientLeg = {
+    connection,
+    info: ids === undefined ? info : { ...info, attempt: ids.attempt },
+    span: started.span,
+    context: started.context,
+    ids,
+    stages: ids && recorderFor(core, { side: 'client', span: started.span, context: started.context, ids }),
+    options: request.options,
+    scope,
+    startedAt: performance.now(),
+    id: undefined,
+    reading: undefined,
+    posts: 0,
+    response: undefined,
+    failureCode: undefined,
+    redirected: false,
+    resentBy: undefined,
+    outcome: undefined,
+    told: undefined,
+    settled: false,
+    settledAt: 0,
+    ended: false,
+  };
+  if (ids !== undefined) {
+    connection.byCallId.set(ids.callId, leg);
+    if (scope !== undefined) {
+      scope.legs.last = { ids, span: started.span.spanContext(), tool: info.tool, connection };
+    }
+  }
+  const { requestHook } = core.config();
+  if (requestHook !== undefined) core.guard('requestHook', () => requestHook(leg.span, leg.info));
+  return leg;
+}
+
+/** The `callTool` that this request belongs to: of the same connection and tool, and still running. */
+function ownScope(
+  scope: CallScope | undefined,
+  connection: Connection,
+  tool: string | undefined,
+): CallScope | undefined {
+  if (scope === undefined || !scope.open) return undefined;
+  const { last } = scope.legs;
+  return last === undefined || (last.connection === connection && last.tool === tool) ? scope : undefined;
+}
+
+function nameLeg(
+  core: RuntimeCore,
+  connection: Connection,
+  request: LegRequest,
+  span: ClientLeg['span'],
+  previous: ClientLeg | undefined,
+  scope: CallScope | undefined,
+): CallIds {
+  const { info } = request;
+  const tool = info.tool ?? '';
+  const callId = crypto.randomUUID();
+  const spanContext = span.spanContext();
+  if (previous?.ids !== undefined) {
+    span.addLink(linkTo('previous_leg', previous.span.spanContext()));
+    return { ...previous.ids, callId, continues: previous.ids.callId, retryOrigin: 'none' };
+  }
+  const before = scope?.legs.last;
+  if (before !== undefined) {
+    // A second tools/call inside one callTool that is no further round: the SDK sends it again by itself.
+    span.addLink(linkTo('retry_of', before.span));
+    return {
+      ...before.ids,
+      callId,
+      continues: undefined,
+      attempt: before.ids.attempt + 1,
+      retryOrigin: 'sdk',
+    };
+  }
+  const outer = core.flow.getStore()?.call;
+  const name = nameClientOperation(core, connection, { ...info, tool }, outer);
+  const run = nameRun({
+    remote: operationFromMeta(info.meta).runId,
+    scope: apiState().storage.getStore(),
+    resolved: name.resolved,
+    traceId: spanContext.traceId,
+  });
+  const { attempt, previous: earlier } = countAttempt(core.attempts.client, name, spanContext);
+  if (earlier !== undefined) span.addLink(linkTo('retry_of', earlier));
+  return {
+    callId,
+    runId: run.runId,
+    runSource: run.source,
+    operationId: name.operationId,
+    operationSource: name.source,
+    parentOperationId: name.parentOperationId,
+    attempt,
+    retryOrigin: retryOrigin(attempt, name.source),
+    continues: undefined,
+    effectKind: clientEffectKind(core, connection, tool, name.scopeKind),
+  };
+}
+
+function retryOrigin(attempt: number, source: CallIds['operationSource']): RetryOrigin {
+  if (attempt === 1) return 'none';
+  return source === 'framework' ? 'framework' : 'application';
+}
+
+/** The parent of a leg, with the INTERNAL span above the legs of one call where one is due. */
+function parentInScope(core: RuntimeCore, scope: CallScope, info: ToolCallInfo): Context {
+  const active = context.active();
+  if (scope.operationSpan !== undefined) return trace.setSpan(active, scope.operationSpan);
+  const mode = core.config().operationSpan ?? 'auto';
+  const first = scope.legs.last;
+  const due =
+    mode === 'always' || (mode === 'auto' && first !== undefined && trace.getSpan(scope.outer) === undefined);
+  if (!due) return active;
+  // A late one hangs under the first leg, whose trace it continues: that leg is long on its way.
+  const above = first === undefined ? scope.outer : trace.setSpanContext(scope.outer, first.span);
+  scope.operationSpan = core.deps.tracer().startSpan(
+    `${GEN_AI_OPERATION_EXECUTE_TOOL} ${info.tool ?? ''}`.trim(),
+    {
+      kind: SpanKind.INTERNAL,
+      startTime: scope.startedAt,
+      attributes: {
+        [ATTR_GEN_AI_OPERATION_NAME]: GEN_AI_OPERATION_EXECUTE_TOOL,
+        ...(info.tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: info.tool }),
+      },
+    },
+    above,
+  );
+  return trace.setSpan(active, scope.operationSpan);
+}
+
+/** `propagateIds`, the retry rounds of the SDK and gateways: which `traceparent` in `_meta` is not to be kept. */
+export function isOwnParent(
+  core: RuntimeCore,
+  leg: ClientLeg,
+): (parent: { readonly spanId: string }) => boolean {
+  const call = core.flow.getStore()?.call;
+  return (parent) => {
+    if (leg.ids?.continues !== undefined || parent.spanId === call?.remoteParent?.spanId) return true;
+    const known = continuedLeg(leg.connection, leg.info.meta);
+    return known?.span.spanContext().spanId === parent.spanId;
+  };
+}

@@ -1,0 +1,29 @@
+import type { Span } from '@opentelemetry/api';
+import {
+  ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
+  ATTR_GEN_AI_TOOL_CALL_RESULT,
+  METHOD_TOOLS_CALL,
+} from '@waybill/core';
+import type { RuntimeCore } from './core.js';
+
+const ENVIRONMENT_SWITCH = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
+
+/** Arguments and results leave the process only where somebody asked for them. */
+export function capturesContent(core: RuntimeCore): boolean {
+  return core.config().captureContent ?? process.env[ENVIRONMENT_SWITCH]?.toLowerCase() === 'true';
+}
+
+export function setArgumentContent(core: RuntimeCore, span: Span, method: string, value: unknown): void {
+  setContent(core, span, method, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, value);
+}
+
+export function setResultContent(core: RuntimeCore, span: Span, method: string, value: unknown): void {
+  setContent(core, span, method, ATTR_GEN_AI_TOOL_CALL_RESULT, value);
+}
+
+function setContent(core: RuntimeCore, span: Span, method: string, key: string, value: unknown): void {
+  if (method !== METHOD_TOOLS_CALL || value === undefined || !capturesContent(core)) return;
+  core.guard('content', () => {
+    span.setAttribute(key, JSON.stringify(value));
+  });
+}

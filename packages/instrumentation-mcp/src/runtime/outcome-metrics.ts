@@ -1,0 +1,56 @@
+import type { Attributes } from '@opentelemetry/api';
+import {
+  ATTR_ERROR_TYPE,
+  ATTR_NETWORK_PROTOCOL_NAME,
+  ATTR_NETWORK_TRANSPORT,
+  ATTR_SERVER_ADDRESS,
+  ATTR_SERVER_PORT,
+} from '@opentelemetry/semantic-conventions';
+import {
+  ATTR_EFFECT_KIND,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_PROMPT_NAME,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_MCP_METHOD_NAME,
+  ATTR_MCP_PROTOCOL_VERSION,
+  ATTR_OUTCOME,
+  ATTR_RPC_RESPONSE_STATUS_CODE,
+  type EffectKind,
+} from '@waybill/core';
+import { type Connection, connectionAttributes } from './connection.js';
+import type { RuntimeCore } from './core.js';
+import { metricAttributes } from './metrics.js';
+
+const DURATION_KEYS = [
+  ATTR_MCP_METHOD_NAME,
+  ATTR_ERROR_TYPE,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_GEN_AI_PROMPT_NAME,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_RPC_RESPONSE_STATUS_CODE,
+  ATTR_MCP_PROTOCOL_VERSION,
+  ATTR_NETWORK_TRANSPORT,
+  ATTR_NETWORK_PROTOCOL_NAME,
+  ATTR_SERVER_ADDRESS,
+  ATTR_SERVER_PORT,
+];
+const CALL_KEYS = [ATTR_OUTCOME, ATTR_GEN_AI_TOOL_NAME];
+
+export interface MeasuredCall {
+  readonly seconds: number;
+  readonly attributes: Attributes;
+  /** Of tool calls only. */
+  readonly effectKind: EffectKind | undefined;
+  readonly connection: Connection;
+}
+
+/** The duration of any request, and for tool calls the counter by outcome. */
+export function recordCallMetrics(core: RuntimeCore, side: 'client' | 'server', call: MeasuredCall): void {
+  const { duration, calls } = core.instruments()[side];
+  duration.record(
+    call.seconds,
+    metricAttributes({ ...connectionAttributes(call.connection, side), ...call.attributes }, DURATION_KEYS),
+  );
+  if (call.effectKind === undefined) return;
+  calls.add(1, { ...metricAttributes(call.attributes, CALL_KEYS), [ATTR_EFFECT_KIND]: call.effectKind });
+}

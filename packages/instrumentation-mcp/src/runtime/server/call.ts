@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api';
+import type { JsonRpcId, ReplyState } from '@waybill/core';
+import type { ToolCallInfo } from '../../types.js';
+import type { Connection } from '../connection.js';
+import type { CallIds } from '../ids.js';
+import type { StageRecorder } from '../stages.js';
+
+/** One incoming JSON-RPC request. */
+export interface ServerCall {
+  readonly id: JsonRpcId;
+  readonly connection: Connection;
+  readonly info: ToolCallInfo;
+  readonly tool: string | undefined;
+  readonly span: Span;
+  readonly context: Context;
+  /** Only tools/call has ids and stages. */
+  readonly ids: CallIds | undefined;
+  readonly stages: StageRecorder | undefined;
+  /** The span that the request named in its `_meta`. */
+  readonly remoteParent: SpanContext | undefined;
+  /** The request carried our call id: the reply echoes it. */
+  readonly echo: boolean;
+  /** The HTTP answer that the reply goes out on, where it is one. */
+  readonly response: ServerResponse | undefined;
+  readonly startedAt: number;
+  /** Digest of the arguments, made when a nested call asks for it. */
+  argumentsDigest(): string;
+  /** Attributes that stages of the effect added. */
+  readonly extra: Attributes;
+  handler: HandlerResult | undefined;
+  /** A reply was given to `transport.send`. */
+  replied: boolean;
+  replyState: ReplyState | undefined;
+  /** What the reply was: the message, read once. */
+  result: { readonly attributes: Attributes; readonly errorType: string | undefined } | undefined;
+  ended: boolean;
+}
+
+/** How the handler settled. Its value is read, never kept or copied. */
+export type HandlerResult =
+  | { readonly kind: 'returned'; readonly aborted: boolean; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly aborted: boolean };

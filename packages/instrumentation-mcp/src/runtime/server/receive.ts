@@ -1,0 +1,214 @@
+import { type Attributes, SpanKind, context, trace } from '@opentelemetry/api';
+import { type Operation, operationFromMeta } from '@waybill/api';
+import { EMPTY_SCOPE, type Scope, apiState } from '@waybill/api/internal';
+import { ATTR_JSONRPC_REQUEST_ID, type JsonRpcId, METHOD_TOOLS_CALL } from '@waybill/core';
+import { isPlainObject, read, readOwn, readString } from '../../patch/foreign.js';
+import type { Invocation } from '../../patch/table.js';
+import type { ToolCallInfo } from '../../types.js';
+import { argumentsDigest } from '../argument-ids.js';
+import { callInfo, isIgnored } from '../client/request.js';
+import { idAttributes, linkTo, requestAttributes, spanName } from '../client/leg.js';
+import { type Connection, connectionAttributes, connectionOf } from '../connection.js';
+import { setArgumentContent } from '../content.js';
+import type { RuntimeCore } from '../core.js';
+import { serverEffectKind } from '../effect-kind.js';
+import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
+import { type Incoming, incomingContext } from '../propagation.js';
+import { recorderFor } from '../signals.js';
+import { ensureTapped } from '../transport-tap.js';
+import type { ServerCall } from './call.js';
+import { dropReply, wasDropped } from './reply.js';
+import { watchControllers, wrapHandler } from './handler.js';
+import type { ServerSockets } from './sockets.js';
+
+/** `_onrequest(message, extra)`: the protocol layer took a request. */
+export function onIncomingRequest(
+  core: RuntimeCore,
+  sockets: ServerSockets,
+  invocation: Invocation,
+): unknown {
+  const [message] = invocation.args;
+  const method = readString(message, 'method');
+  const id = readOwn(message, 'id');
+  if (method === undefined || (typeof id !== 'string' && typeof id !== 'number')) return invocation.proceed();
+  const connection = connectionOf(core, invocation.self);
+  const call = core.guard('server.request', () => {
+    ensureTapped(core, connection, read(invocation.self, '_transport'));
+    const params = read(message, 'params');
+    const info = callInfo(connection, 'server', method, params);
+    if (isIgnored(core, info)) return undefined;
+    noteHandshake(connection, method, params);
+    const opened = openCall(core, sockets, { connection, id, info, params });
+    connection.calls.set(id, opened);
+    wrapHandler(core, invocation.self, method);
+    watchControllers(core, connection);
+    return opened;
+  });
+  if (call === undefined) return invocation.proceed();
+  const result = core.flow.run({ leg: undefined, call, scope: undefined }, () =>
+    apiState().storage.run(scopeOf(core, call), () => context.with(call.context, () => invocation.proceed())),
+  );
+  core.guard('server.request', () => {
+    // No handler was found for it and no answer was given: the SDK let the request go.
+    if (wasDropped(call)) dropReply(core, call);
+  });
+  return result;
+}
+
+interface Opening {
+  readonly connection: Connection;
+  readonly id: JsonRpcId;
+  readonly info: ToolCallInfo;
+  readonly params: unknown;
+}
+
+function openCall(core: RuntimeCore, sockets: ServerSockets, opening: Opening): ServerCall {
+  const { connection, id, info, params } = opening;
+  const isHttp = connection.kind === 'http';
+  const incoming = incomingContext(info.meta, connection.kind !== 'stdio');
+  const span = startServerSpan(core, opening, incoming);
+  const ctx = trace.setSpan(incoming.parent, span);
+  const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span) : undefined;
+  if (ids !== undefined) span.setAttributes(idAttributes(core, 'server', ids));
+  setArgumentContent(core, span, info.method, read(params, 'arguments'));
+  const remoteCallId = operationFromMeta(info.meta).callId;
+  let digest: string | undefined;
+  const call: ServerCall = {
+    id,
+    connection,
+    info: ids === undefined ? info : { ...info, attempt: ids.attempt },
+    tool: info.tool,
+    span,
+    context: ctx,
+    ids,
+    stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids }),
+    remoteParent: incoming.remote,
+    echo: ids !== undefined && ids.callId === remoteCallId,
+    response: isHttp ? sockets.current() : undefined,
+    startedAt: performance.now(),
+    argumentsDigest: () => (digest ??= argumentsDigest(info.arguments)),
+    extra: {},
+    handler: undefined,
+    replied: false,
+    replyState: undefined,
+    result: undefined,
+    ended: false,
+  };
+  call.stages?.record('server.received');
+  const { requestHook } = core.config();
+  if (requestHook !== undefined) core.guard('requestHook', () => requestHook(span, call.info));
+  return call;
+}
+
+function startServerSpan(core: RuntimeCore, opening: Opening, incoming: Incoming): ServerCall['span'] {
+  const { connection, id, info, params } = opening;
+  const attributes: Attributes = {
+    ...requestAttributes(info.method, params),
+    ...connectionAttributes(connection, 'server'),
+    [ATTR_JSONRPC_REQUEST_ID]: String(id),
+  };
+  return core.deps.tracer().startSpan(
+    spanName(info.method, params),
+    {
+      kind: SpanKind.SERVER,
+      attributes,
+      ...(incoming.ambient === undefined ? {} : { links: [linkTo('ambient_http', incoming.ambient)] }),
+    },
+    incoming.parent,
+  );
+}
+
+function nameCall(
+  core: RuntimeCore,
+  connection: Connection,
+  info: ToolCallInfo,
+  span: ServerCall['span'],
+): CallIds {
+  const tool = info.tool ?? '';
+  const remote = acceptsRemoteIds(core, info) ? operationFromMeta(info.meta) : {};
+  const name = nameServerOperation(core, connection, { ...info, tool }, remote);
+  const spanContext = span.spanContext();
+  const run = nameRun({
+    remote: remote.runId,
+    scope: undefined,
+    resolved: name.resolved,
+    traceId: spanContext.traceId,
+  });
+  const { attempt, previous } = countAttempt(core.attempts.server, name, spanContext);
+  if (previous !== undefined) span.addLink(linkTo('retry_of', previous));
+  return {
+    callId: remote.callId ?? crypto.randomUUID(),
+    runId: run.runId,
+    runSource: run.source,
+    operationId: name.operationId,
+    operationSource: name.source,
+    parentOperationId: name.parentOperationId,
+    attempt,
+    retryOrigin: 'none',
+    continues: undefined,
+    effectKind: serverEffectKind(core, connection, tool),
+  };
+}
+
+function acceptsRemoteIds(core: RuntimeCore, info: ToolCallInfo): boolean {
+  const accept = core.config().acceptRemoteIds ?? true;
+  return typeof accept === 'boolean' ? accept : core.guard('acceptRemoteIds', () => accept(info)) === true;
+}
+
+/** What code inside the handler sees through `@waybill/api`. A caller's scope in the same process ends here. */
+function scopeOf(core: RuntimeCore, call: ServerCall): Scope {
+  const { ids, stages } = call;
+  if (ids === undefined || stages === undefined) return EMPTY_SCOPE;
+  const runId = ids.runId ?? ids.callId;
+  const current: Operation = {
+    side: 'server',
+    runId,
+    runIdSource: ids.runSource,
+    operationId: ids.operationId,
+    operationIdSource: ids.operationSource,
+    parentOperationId: ids.parentOperationId,
+    callId: ids.callId,
+    attempt: ids.attempt,
+    tool: call.tool ?? '',
+    get signal() {
+      return signalOf(call);
+    },
+  };
+  return {
+    runId,
+    operation: undefined,
+    current,
+    recordStage: (stage, detail) => {
+      core.guard('recordStage', () => {
+        stages.record(stage, detail);
+        if (detail !== undefined) noteDetail(call, detail);
+      });
+    },
+  };
+}
+
+/** Details of effect stages that are attributes of the span too. */
+const SPAN_DETAILS = ['waybill.effect.replayed', 'waybill.receipt.'];
+
+function noteDetail(call: ServerCall, detail: Readonly<Record<string, string | number | boolean>>): void {
+  for (const [key, value] of Object.entries(detail)) {
+    if (SPAN_DETAILS.some((prefix) => key.startsWith(prefix))) call.extra[key] = value;
+  }
+}
+
+function signalOf(call: ServerCall): AbortSignal | undefined {
+  const controllers = read(call.connection.protocol, '_requestHandlerAbortControllers');
+  const controller = controllers instanceof Map ? (controllers.get(call.id) as unknown) : undefined;
+  const signal = read(controller, 'signal');
+  return signal instanceof AbortSignal ? signal : undefined;
+}
+
+/** A version that only the request names: stateless servers see no handshake. */
+function noteHandshake(connection: Connection, method: string, params: unknown): void {
+  const meta = read(params, '_meta');
+  const claimed = readString(meta, 'io.modelcontextprotocol/protocolVersion');
+  if (claimed !== undefined) connection.protocolVersion = claimed;
+  else if (method === 'initialize' && isPlainObject(params)) {
+    connection.protocolVersion = readString(params, 'protocolVersion');
+  }
+}

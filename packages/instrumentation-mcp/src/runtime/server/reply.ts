@@ -1,0 +1,233 @@
+import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions';
+import {
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_MCP_METHOD_NAME,
+  ATTR_REPLY_STATE,
+  ATTR_RPC_RESPONSE_STATUS_CODE,
+  ATTR_STAGES,
+  CLIENT_FAULT_CODES,
+  ERROR_TYPE_TOOL_ERROR,
+  META_CALL_ID,
+  type CallOutcome,
+  type ReplyState,
+  readCall,
+} from '@waybill/core';
+import {
+  type Foreign,
+  isPlainObject,
+  isThenable,
+  read,
+  readObject,
+  readOwn,
+  readString,
+} from '../../patch/foreign.js';
+import { outcomeAttributes } from '../client/settle.js';
+import { protocolVersionOf } from '../connection.js';
+import { setResultContent } from '../content.js';
+import type { RuntimeCore } from '../core.js';
+import { rememberTools } from '../effect-kind.js';
+import { recordCallMetrics } from '../outcome-metrics.js';
+import type { ServerCall } from './call.js';
+
+/**
+ * How long a span waits for the socket to take a reply that was handed over. A stream that stays open longer, such as
+ * one that a proxy holds, is told as `handed_over`.
+ */
+const FLUSH_WAIT_MS = 2000;
+
+/** The SDK hands a reply to its transport. */
+export function sendReply(
+  core: RuntimeCore,
+  call: ServerCall,
+  message: unknown,
+  send: (message: unknown) => unknown,
+): unknown {
+  const outgoing = core.guard('server.reply', () => prepare(core, call, message)) ?? message;
+  let result: unknown;
+  try {
+    result = core.flow.run({ leg: undefined, call, scope: undefined }, () => send(outgoing));
+  } catch (error) {
+    core.guard('server.reply', () => dropReply(core, call));
+    throw error;
+  }
+  if (!isThenable(result)) {
+    core.guard('server.reply', () => handedOver(core, call));
+    return result;
+  }
+  return result.then(
+    (value) => {
+      core.guard('server.reply', () => handedOver(core, call));
+      return value;
+    },
+    (error: unknown) => {
+      core.guard('server.reply', () => dropReply(core, call));
+      throw error;
+    },
+  );
+}
+
+/** Reads the reply and adds the echo of the call id; the result of the handler is not touched. */
+function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown {
+  call.replied = true;
+  call.connection.calls.delete(call.id);
+  const result = readOwn(message, 'result');
+  if (call.info.method === 'tools/list') rememberTools(call.connection.tools, result);
+  if (call.info.method === 'initialize') {
+    call.connection.protocolVersion =
+      readString(result, 'protocolVersion') ?? call.connection.protocolVersion;
+  }
+  call.result = resultOf(call, message);
+  setResultContent(core, call.span, call.info.method, result);
+  if (!call.echo || call.ids === undefined || !isPlainObject(message) || !isPlainObject(result))
+    return message;
+  const meta: Foreign = { ...readObject(result, '_meta'), [META_CALL_ID]: call.ids.callId };
+  return { ...message, result: { ...result, _meta: meta } };
+}
+
+function resultOf(call: ServerCall, message: unknown): NonNullable<ServerCall['result']> {
+  const error = readOwn(message, 'error');
+  const code = read(error, 'code');
+  const attributes: Attributes = {};
+  if (typeof code === 'number') attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(code);
+  if (call.stages === undefined) {
+    return { attributes, errorType: typeof code === 'number' ? rpcErrorType(code) : undefined };
+  }
+  const outcome = outcomeOf(call, message);
+  Object.assign(attributes, outcomeAttributes(outcome));
+  return { attributes, errorType: serverErrorType(outcome) };
+}
+
+/** The reply read as the client will read it. */
+function outcomeOf(call: ServerCall, message: unknown): CallOutcome {
+  const reading = readCall({
+    id: call.id,
+    transport: 'memory',
+    protocolVersion: protocolVersionOf(call.connection),
+  });
+  reading.message(message, 'memory');
+  return reading.settle({ kind: 'resolved' });
+}
+
+function serverErrorType(outcome: CallOutcome): string | undefined {
+  switch (outcome.outcome) {
+    case 'TOOL_ERROR':
+      return ERROR_TYPE_TOOL_ERROR;
+    case 'JSONRPC_ERROR':
+      return rpcErrorType(outcome.rpcCode);
+    case 'MALFORMED_JSON':
+    case 'INVALID_ENVELOPE':
+    case 'INVALID_TOOL_RESULT':
+      return outcome.outcome.toLowerCase();
+    default:
+      return undefined;
+  }
+}
+
+/** What the client did wrong is no error of the server (conventions for MCP server spans). */
+function rpcErrorType(code: number | undefined): string | undefined {
+  return code === undefined || CLIENT_FAULT_CODES.includes(code) ? undefined : String(code);
+}
+
+/** `transport.send` took the reply. On a connection that is gone it says so all the same: the socket knows better. */
+function handedOver(core: RuntimeCore, call: ServerCall): void {
+  call.stages?.record('server.result_sent');
+  const { response } = call;
+  if (response === undefined || call.stages === undefined) {
+    finishCall(core, call, 'handed_over');
+    return;
+  }
+  if (response.writableFinished) {
+    flushed(core, call);
+    return;
+  }
+  if (response.destroyed || response.closed) {
+    cut(core, call);
+    return;
+  }
+  const done = (next: () => void): void => {
+    clearTimeout(timer);
+    response.removeListener('finish', onFinish);
+    response.removeListener('close', onClose);
+    core.guard('server.flush', next);
+  };
+  const onFinish = (): void => done(() => flushed(core, call));
+  const onClose = (): void => done(() => (response.writableFinished ? flushed(core, call) : cut(core, call)));
+  const timer = setTimeout(() => done(() => finishCall(core, call, 'handed_over')), FLUSH_WAIT_MS);
+  timer.unref();
+  response.once('finish', onFinish);
+  response.once('close', onClose);
+}
+
+function flushed(core: RuntimeCore, call: ServerCall): void {
+  call.stages?.record('server.result_flushed');
+  finishCall(core, call, 'flushed');
+}
+
+function cut(core: RuntimeCore, call: ServerCall): void {
+  call.stages?.record('server.result_dropped');
+  finishCall(core, call, 'cut');
+}
+
+/** The SDK let the reply go, or its transport refused it. */
+export function dropReply(core: RuntimeCore, call: ServerCall): void {
+  if (call.ended || call.replyState !== undefined) return;
+  call.connection.calls.delete(call.id);
+  call.stages?.record('server.result_dropped');
+  if (call.result === undefined && call.stages !== undefined && call.handler?.kind === 'returned') {
+    const outcome = outcomeOf(call, { jsonrpc: '2.0', id: call.id, result: call.handler.value });
+    // Nobody was told: what the handler returned is the server's own knowledge.
+    call.result = { attributes: outcomeAttributes({ ...outcome, source: 'local' }), errorType: undefined };
+  }
+  finishCall(core, call, 'dropped');
+}
+
+/** True when `_onrequest` returned and neither a handler runs nor a reply is on its way. */
+export function wasDropped(call: ServerCall): boolean {
+  if (call.replied || call.ended) return false;
+  const controllers = read(call.connection.protocol, '_requestHandlerAbortControllers');
+  return controllers instanceof Map && !controllers.has(call.id);
+}
+
+function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): void {
+  if (call.ended) return;
+  call.ended = true;
+  call.replyState = state;
+  core.guard('server.finish', () => {
+    const { span, result, stages, ids, info } = call;
+    const attributes: Attributes = { ...call.extra, ...result?.attributes };
+    if (stages !== undefined) {
+      attributes[ATTR_REPLY_STATE] = state;
+      attributes[ATTR_STAGES] = [...stages.names()];
+    }
+    // A reply that was lost is the client's error: two for one loss would double every error rate.
+    const errorType = state === 'dropped' ? undefined : result?.errorType;
+    if (errorType !== undefined) {
+      attributes[ATTR_ERROR_TYPE] = errorType;
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.setAttributes(attributes);
+    recordCallMetrics(core, 'server', {
+      seconds: (performance.now() - call.startedAt) / 1000,
+      attributes: {
+        ...attributes,
+        [ATTR_MCP_METHOD_NAME]: info.method,
+        ...(info.tool === undefined
+          ? {}
+          : { [ATTR_GEN_AI_TOOL_NAME]: info.tool, [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' }),
+      },
+      effectKind: ids?.effectKind,
+      connection: call.connection,
+    });
+    const { responseHook } = core.config();
+    const outcome = attributes['waybill.outcome'];
+    if (responseHook !== undefined && typeof outcome === 'string') {
+      const reason = attributes['waybill.outcome_reason'];
+      core.guard('responseHook', () => {
+        responseHook(span, { ...info, outcome, reason: typeof reason === 'string' ? reason : undefined });
+      });
+    }
+  });
+  call.span.end();
+}

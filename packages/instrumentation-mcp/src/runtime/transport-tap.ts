@@ -1,0 +1,174 @@
+import { METHOD_TOOLS_CALL, type JsonRpcId, readCall, transportCause } from '@waybill/core';
+import {
+  type AnyFunction,
+  isForeign,
+  isFunction,
+  isThenable,
+  read,
+  readOwn,
+  readString,
+} from '../patch/foreign.js';
+import type { Invocation } from '../patch/table.js';
+import { type Connection, connectionOf, protocolVersionOf, transportKind } from './connection.js';
+import type { RuntimeCore } from './core.js';
+import { type ClientLeg, bindLeg, recordSent } from './client/leg.js';
+import { giveUp } from './client/settle.js';
+import { watchPipe } from './client/stdio.js';
+import { sendReply } from './server/reply.js';
+
+/** Marks a `send` that is ours and says to whom it reports: a transport may be connected again. */
+const TAP = Symbol.for('waybill.send');
+
+interface TapState {
+  core: RuntimeCore;
+  connection: Connection;
+}
+
+/** `Protocol.connect(transport)`: before the SDK starts the transport, so that nothing of the handshake is missed. */
+export function onConnect(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
+  core.guard('connect', () => ensureTapped(core, connectionOf(core, self), args[0]));
+  return proceed();
+}
+
+/** Taps `transport.send` of one instance. Also called at every request: the connection may be older than the plugin. */
+export function ensureTapped(core: RuntimeCore, connection: Connection, transport: unknown): void {
+  if (!isForeign(transport)) return;
+  const known = read(transport['send'], TAP) as TapState | undefined;
+  if (known !== undefined) {
+    known.core = core;
+    known.connection = connection;
+  }
+  if (connection.transport === transport) return;
+  connection.transport = transport;
+  connection.kind = transportKind(transport);
+  watchPipe(core, connection, transport);
+  if (known !== undefined) return;
+  const original = transport['send'];
+  if (!isFunction(original)) return;
+  const state: TapState = { core, connection };
+  const tapped = function (this: unknown, ...args: readonly unknown[]): unknown {
+    return onSend(state, this ?? transport, original, args);
+  };
+  Object.defineProperty(tapped, TAP, { value: state });
+  try {
+    Object.defineProperty(transport, 'send', {
+      value: tapped,
+      configurable: true,
+      enumerable: false,
+      writable: true,
+    });
+  } catch (error) {
+    core.failed('transport.send', error); // a frozen or sealed transport
+  }
+}
+
+function onSend(
+  { core, connection }: TapState,
+  self: unknown,
+  original: AnyFunction,
+  args: readonly unknown[],
+): unknown {
+  const [message, options] = args;
+  const plain = (): unknown => Reflect.apply(original, self, args);
+  if (!core.deps.isEnabled()) return plain();
+  const method = readString(message, 'method');
+  const id = readOwn(message, 'id');
+  const hasId = typeof id === 'string' || typeof id === 'number';
+  if (method !== undefined && hasId) return sendRequest(core, connection, { id, message, options }, plain);
+  if (method === undefined && hasId) {
+    const call = connection.calls.get(id);
+    return call === undefined
+      ? plain()
+      : sendReply(core, call, message, (other) => original.call(self, other, ...args.slice(1)));
+  }
+  if (method === 'notifications/cancelled') core.guard('send.cancel', () => cancelSent(connection, message));
+  // Not part of the leg that happens to run here: its response would be taken for that leg's.
+  const flow = core.flow.getStore();
+  if (flow?.leg === undefined) return plain();
+  return core.flow.run({ ...flow, leg: undefined }, plain);
+}
+
+function sendRequest(
+  core: RuntimeCore,
+  connection: Connection,
+  request: { readonly id: JsonRpcId; readonly message: unknown; readonly options: unknown },
+  plain: () => unknown,
+): unknown {
+  const leg = core.flow.getStore()?.leg;
+  if (leg === undefined || leg.connection !== connection || leg.id !== undefined) return plain();
+  core.guard('send.bind', () => bind(leg, request));
+  const early = core.guard('send.ready', () => canTake(connection)) === true;
+  if (early) core.guard('send.sent', () => recordSent(leg));
+  const result = plain();
+  core.guard('send.sent', () => {
+    if (connection.kind === 'custom') recordSent(leg);
+    if (!isThenable(result)) return;
+    result.then(undefined, (error: unknown) => {
+      core.guard('send.failed', () => {
+        if (connection.kind === 'http' || connection.kind === 'legacy_sse' || leg.settled) return;
+        const cause = transportCause(error);
+        leg.failureCode = cause.code;
+        leg.reading?.transportFailure(cause);
+      });
+    });
+  });
+  return result;
+}
+
+function bind(
+  leg: ClientLeg,
+  { id, message, options }: { readonly id: JsonRpcId; readonly message: unknown; readonly options: unknown },
+): void {
+  const { connection } = leg;
+  if (leg.info.method !== METHOD_TOOLS_CALL) {
+    bindLeg(leg, id, undefined);
+    return;
+  }
+  const token = read(read(read(message, 'params'), '_meta'), 'progressToken');
+  const reading = readCall({
+    id,
+    transport: connection.kind,
+    protocolVersion: protocolVersionOf(connection),
+    ...(typeof token === 'string' || typeof token === 'number' ? { progressToken: token } : {}),
+  });
+  if (connection.channel !== undefined) reading.attach(connection.channel);
+  bindLeg(leg, id, reading);
+  const signal = read(options, 'requestSignal');
+  if (!(signal instanceof AbortSignal)) return;
+  // Since 2026-07-28 closing the stream of the request is how HTTP says that nobody waits.
+  signal.addEventListener('abort', () => cancelling(leg), { once: true });
+}
+
+/**
+ * Whether the transport will take a message now. Those that deliver inside `send` must be asked before: the other end of
+ * a pair in memory has answered when `send` returns.
+ */
+function canTake(connection: Connection): boolean {
+  switch (connection.kind) {
+    case 'memory':
+      return read(connection.transport, '_otherTransport') !== undefined;
+    case 'stdio': {
+      const stdin = read(read(connection.transport, '_process'), 'stdin');
+      const output = isForeign(stdin) ? stdin : read(connection.transport, '_stdout');
+      return isForeign(output) && read(output, 'destroyed') !== true;
+    }
+    case 'http':
+    case 'legacy_sse':
+    case 'custom':
+      return false;
+  }
+}
+
+function cancelSent(connection: Connection, message: unknown): void {
+  const id = read(read(message, 'params'), 'requestId');
+  const leg = connection.legs.get(id as JsonRpcId);
+  if (leg !== undefined) cancelling(leg);
+}
+
+/** The SDK tells the other side to stop: why, is on the caller's own signal. */
+function cancelling(leg: ClientLeg): void {
+  if (leg.settled || leg.stages === undefined) return;
+  const aborted = read(read(leg.options, 'signal'), 'aborted') === true;
+  giveUp(leg, aborted ? 'client.cancelled' : 'client.timeout');
+  if (!leg.stages.has('client.cancel_sent')) leg.stages.record('client.cancel_sent');
+}
