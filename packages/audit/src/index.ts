@@ -1,3 +1,4 @@
+export * from './audit.js';
 export * from './rule.js';
 export type * from './model.js';
 export * from './report.js';

@@ -1,0 +1,405 @@
+/** The auditor as one function: readers -> evidence -> verdicts -> rules -> report. */
+import type { KeySource, Verdict } from '@waybill/core';
+import { createEvidence } from './evidence/index.js';
+import type { JudgedOperation, Records } from './evidence/index.js';
+import { kindOf, targetRead, attributeOf } from './evidence/facts.js';
+import { pathOf } from './evidence/lines.js';
+import type { RecordSource } from './evidence/lines.js';
+import { readLoss, readOutbox, readReceipts, readTargets } from './evidence/records.js';
+import type { LossRow, RecordsRead } from './evidence/records.js';
+import { comparePlaces } from './evidence/rows.js';
+import { outcomeOf, stagesOf } from './evidence/side.js';
+import { fingerprintOf, matchesPattern, runRules, settingOf } from './engine.js';
+import type { Damage, InputSummary } from './model.js';
+import { openInputs, readInput } from './readers/index.js';
+import type { InputSource } from './readers/index.js';
+import { REPORT_SCHEMA_VERSION } from './report.js';
+import type {
+  AuditReport,
+  Finding,
+  ReportCall,
+  ReportInput,
+  ReportOperation,
+  ReportServerSide,
+} from './report.js';
+import type { AuditConfig, EvidenceRef, Rule } from './rule.js';
+import { builtinRules, formatMessage } from './rules/index.js';
+import { inputDamaged } from './rules/input-damaged.js';
+
+export interface AuditInputs {
+  /** Files, folders, patterns, `-`; or sources that were opened already. */
+  readonly traces: readonly (string | InputSource)[];
+  /** JSON Lines of receipts. That any are given declares receipts for every tool that may have an effect. */
+  readonly receipts?: readonly RecordSource[];
+  readonly targets?: readonly RecordSource[];
+  readonly outbox?: readonly RecordSource[];
+  readonly loss?: readonly RecordSource[];
+}
+
+export interface AuditOptions {
+  /** Nothing later is known. Default: the latest time in the evidence. */
+  readonly asOfUnixNano?: bigint;
+  /** How long evidence may still come, in milliseconds. Default 0: files are complete. */
+  readonly graceMs?: number;
+  /** Receipts without a valid signature are no receipts. */
+  readonly requireSigned?: boolean;
+  /** Declares receipts although no receipts input is given, or the other way round. Default: whether one is given. */
+  readonly receiptsDeclared?: boolean;
+  /** Public keys that receipts may be signed with. */
+  readonly keys?: KeySource;
+  readonly config?: AuditConfig;
+  /** Rules beside the built-in ones and those of plugins. */
+  readonly rules?: readonly Rule<unknown>[];
+  /** Version that the report names. */
+  readonly version?: string;
+}
+
+/**
+ * Audits exported evidence. Damaged inputs are findings, not errors: the rest is judged.
+ *
+ * @example
+ * const report = await audit({ traces: ['traces.jsonl'], receipts: ['receipts.jsonl'] });
+ * report.summary.verdicts; // { verified_done: 4 }
+ */
+export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Promise<AuditReport> {
+  const config = options.config ?? {};
+  const evidence = createEvidence();
+  const reported: ReportInput[] = [];
+  const damages: { readonly path: string; readonly damage: Damage }[] = [];
+
+  const { sources, problems } = sourcesOf(inputs.traces);
+  for (const damage of problems) damages.push({ path: damage.at.source, damage });
+  for (const source of sources) {
+    const summary = await readInput(source, evidence);
+    reported.push(inputOfTraces(summary, evidence.mcpSpans(summary.id)));
+    for (const damage of summary.damaged) damages.push({ path: summary.path, damage });
+  }
+
+  const besides = readRecords(inputs, options, reported, damages);
+  const receiptsDeclared = options.receiptsDeclared ?? (inputs.receipts ?? []).length > 0;
+  const required = config.receipts?.required ?? [];
+  const verdicts = evidence.finish({
+    asOfUnixNano: options.asOfUnixNano,
+    graceNano: BigInt(Math.round((options.graceMs ?? 0) * 1_000_000)),
+    requireSigned: options.requireSigned ?? false,
+    receiptsDeclared,
+    receiptRequired: (service, tool) =>
+      required.some(
+        (pattern) => matchesPattern(pattern, tool) || matchesPattern(pattern, `${service}/${tool}`),
+      ),
+    records: besides.records,
+    loss: besides.loss,
+    receiptsIncomplete: besides.receiptsIncomplete,
+  });
+
+  const operations = verdicts.operations.map((each) => each.operation);
+  const available = availableOf(verdicts.operations, inputs);
+  const result = runRules({
+    rules: [
+      ...builtinRules,
+      ...(config.plugins ?? []).flatMap((plugin) => Object.values(plugin.rules)),
+      ...(options.rules ?? []),
+    ],
+    config,
+    operations,
+    asOfUnixNano: verdicts.asOfUnixNano,
+    graceNano: BigInt(Math.round((options.graceMs ?? 0) * 1_000_000)),
+    available,
+    own: damageFindings(damages, config),
+  });
+
+  const reportOperations = verdicts.operations.map(operationOfReport);
+  const count = (level: Finding['level']): number =>
+    result.findings.filter((finding) => finding.level === level).length;
+  const calls = operations.flatMap((operation) => operation.calls);
+  return {
+    schemaVersion: REPORT_SCHEMA_VERSION,
+    tool: { name: 'waybill', version: options.version ?? '0.1.0' },
+    asOf: {
+      unixNano: verdicts.asOfUnixNano,
+      source:
+        options.asOfUnixNano !== undefined
+          ? 'given'
+          : verdicts.asOfUnixNano === 0n
+            ? 'none'
+            : 'latest_evidence',
+    },
+    graceMs: options.graceMs ?? 0,
+    inputs: reported,
+    coverage: {
+      operations: operations.length,
+      calls: calls.length,
+      withClient: calls.filter((call) => call.client !== undefined).length,
+      withServer: calls.filter((call) => call.server !== undefined).length,
+      withReceipt: operations.filter((operation) => operation.receipts.length > 0).length,
+      receiptsDeclared: receiptsDeclared ? 'all-writes' : required.length > 0 ? 'configured' : 'none',
+      gaps: verdicts.gaps,
+      notEvaluated: result.notEvaluated,
+      notes: [...notesOf(verdicts.withoutBoundary, operations.length, reported), ...result.notes],
+    },
+    summary: {
+      verdicts: countVerdicts(reportOperations),
+      findings: { error: count('error'), warning: count('warning'), info: count('info') },
+      suppressed: result.suppressed.length,
+    },
+    operations: reportOperations,
+    findings: result.findings,
+    suppressed: result.suppressed,
+  };
+}
+
+function sourcesOf(traces: AuditInputs['traces']): {
+  readonly sources: readonly InputSource[];
+  readonly problems: readonly Damage[];
+} {
+  const named = traces.filter((each) => typeof each === 'string');
+  const opened = traces.filter((each) => typeof each !== 'string');
+  const { sources, problems } = openInputs(named);
+  return { sources: [...sources, ...opened], problems };
+}
+
+function readRecords(
+  inputs: AuditInputs,
+  options: AuditOptions,
+  reported: ReportInput[],
+  damages: { readonly path: string; readonly damage: Damage }[],
+): { readonly records: Records; readonly loss: readonly LossRow[]; readonly receiptsIncomplete: boolean } {
+  let receiptsIncomplete = false;
+  const readAll = <T, R extends RecordsRead<T>>(
+    sources: readonly RecordSource[] | undefined,
+    name: string,
+    read: (source: RecordSource, id: string) => R,
+  ): readonly R[] =>
+    (sources ?? []).map((source, index) => {
+      const id = index === 0 ? name : `${name}${index + 1}`;
+      const result = read(source, id);
+      const path = pathOf(source);
+      reported.push(inputOfRecords(id, path, name, result));
+      for (const damage of result.damaged) damages.push({ path, damage });
+      if (name === 'receipts' && result.damaged.length > 0) receiptsIncomplete = true;
+      return result;
+    });
+  const receipts = readAll(inputs.receipts, 'receipts', (source, id) =>
+    readReceipts(source, id, options.keys),
+  );
+  const targets = readAll(inputs.targets, 'targets', readTargets);
+  const outbox = readAll(inputs.outbox, 'outbox', readOutbox);
+  const loss = readAll(inputs.loss, 'loss', readLoss);
+  return {
+    records: {
+      receipts: receipts.flatMap((each) => each.rows),
+      broken: receipts.flatMap((each) => each.broken),
+      targets: targets.flatMap((each) => each.rows),
+      outbox: outbox.flatMap((each) => each.rows),
+    },
+    loss: loss.flatMap((each) => each.rows),
+    receiptsIncomplete,
+  };
+}
+
+function inputOfTraces(summary: InputSummary, mcpSpans: number): ReportInput {
+  const { id, path, format, bytes, spans, logs } = summary;
+  return {
+    id,
+    path,
+    format,
+    bytes,
+    spans,
+    logs,
+    mcpSpans,
+    records: 0,
+    damaged: summary.damaged.map(damageOf),
+  };
+}
+
+function inputOfRecords<T>(id: string, path: string, name: string, read: RecordsRead<T>): ReportInput {
+  const { rows, bytes, damaged } = read;
+  return {
+    id,
+    path,
+    format: name,
+    bytes,
+    spans: 0,
+    logs: 0,
+    mcpSpans: 0,
+    records: rows.length,
+    damaged: damaged.map(damageOf),
+  };
+}
+
+function damageOf({ at, reason, remedy }: Damage): ReportInput['damaged'][number] {
+  return {
+    ...(at.line === undefined ? {} : { line: at.line }),
+    ...(at.offset === undefined ? {} : { offset: at.offset }),
+    reason,
+    remedy,
+  };
+}
+
+function damageFindings(
+  damages: readonly { readonly path: string; readonly damage: Damage }[],
+  config: AuditConfig,
+): readonly Finding[] {
+  const { level } = settingOf(inputDamaged, config);
+  if (level === 'off') return [];
+  const template = inputDamaged.meta.messages['damaged'] ?? '{path}:{place}: {reason}. {remedy}';
+  return damages.map(({ path, damage }): Finding => {
+    const { at, reason, remedy } = damage;
+    const place =
+      at.line === undefined ? (at.offset === undefined ? '-' : `byte ${at.offset}`) : String(at.line);
+    return {
+      rule: inputDamaged.meta.id,
+      level,
+      certainty: 'proven',
+      operation: null,
+      callId: null,
+      tool: null,
+      at: [at],
+      message: formatMessage(template, { path, place, reason, remedy }),
+      messageId: 'damaged',
+      fingerprint: fingerprintOf(inputDamaged.meta.id, path, at.line ?? at.offset ?? -1, reason),
+    };
+  });
+}
+
+function availableOf(
+  operations: readonly JudgedOperation[],
+  inputs: AuditInputs,
+): ReadonlySet<'client' | 'server' | 'receipts' | 'ledger' | 'target'> {
+  const available = new Set<'client' | 'server' | 'receipts' | 'ledger' | 'target'>();
+  for (const { operation } of operations) {
+    if (operation.calls.some((call) => call.client !== undefined)) available.add('client');
+    if (operation.calls.some((call) => call.server !== undefined)) available.add('server');
+  }
+  if ((inputs.receipts ?? []).length > 0) available.add('receipts');
+  if ((inputs.targets ?? []).length > 0) available.add('target');
+  return available;
+}
+
+function notesOf(
+  withoutBoundary: boolean,
+  operations: number,
+  inputs: readonly ReportInput[],
+): readonly string[] {
+  if (withoutBoundary) {
+    return [
+      'no MCP boundary spans: these tool calls were recorded by a framework, so what crossed the wire is not known; bodies are not interpreted',
+    ];
+  }
+  const spans = inputs.reduce((sum, input) => sum + input.spans + input.logs, 0);
+  if (operations === 0 && spans > 0) return ['no span of an MCP tool call is in the evidence'];
+  return [];
+}
+
+function countVerdicts(operations: readonly ReportOperation[]): Partial<Record<Verdict, number>> {
+  const counts: Partial<Record<Verdict, number>> = {};
+  for (const { verdict } of [...operations].sort((a, b) => (a.verdict < b.verdict ? -1 : 1))) {
+    counts[verdict] = (counts[verdict] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function operationOfReport({ group, judgement, operation }: JudgedOperation): ReportOperation {
+  const { decision } = judgement;
+  const target = targetRead(judgement);
+  return {
+    key: group.key,
+    operationId: group.operationId ?? null,
+    idSource: group.idSource ?? null,
+    runId: group.runId ?? null,
+    tool: operation.tool ?? null,
+    effectKind: kindOf(group, judgement),
+    verdict: decision.verdict,
+    rule: decision.row,
+    reason: decision.reason,
+    action: decision.action,
+    flags: judgement.flags,
+    told: judgement.told ?? null,
+    effect: judgement.effect,
+    evidenceState: judgement.evidence,
+    assurance: judgement.assurance,
+    effects: judgement.effects,
+    owesReceipt: operation.owesReceipt,
+    calls: judgement.legs.map((leg, index) =>
+      callOfReport(leg.call, index + 1, operation.calls[index]?.flags ?? []),
+    ),
+    receipts: operation.receipts.map((receipt) => ({
+      receiptId: receipt.receiptId,
+      outcome: receipt.outcome,
+      level: receipt.level,
+      verification: receipt.verification,
+      object: receipt.object ?? null,
+      version: receipt.version ?? null,
+    })),
+    target:
+      target === undefined
+        ? null
+        : {
+            object: target.object,
+            state: target.state ?? null,
+            version: target.version ?? null,
+            fenced: target.fenced,
+            relation: target.relation,
+          },
+    evidence: evidenceOf({ group, judgement, operation }),
+  };
+}
+
+function callOfReport(
+  call: JudgedOperation['group']['calls'][number],
+  attempt: number,
+  flags: readonly string[],
+): ReportCall {
+  const client = sideOfReport(call.client);
+  const server = sideOfReport(call.server);
+  return {
+    callId: call.callId ?? call.id,
+    attempt,
+    join: client !== null && server !== null ? call.join : null,
+    flags,
+    client,
+    server,
+  };
+}
+
+function sideOfReport(rows: JudgedOperation['group']['calls'][number]['client']): ReportServerSide | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  const outcome = outcomeOf(rows)?.value;
+  return {
+    traceId: first.traceId,
+    spanId: first.spanId,
+    outcome: outcome?.outcome ?? null,
+    reason: outcome?.reason ?? null,
+    source: outcome?.source ?? null,
+    stages: stagesOf(rows).map(({ name, timeUnixNano }) => ({ name, timeUnixNano })),
+    startUnixNano: first.startTimeUnixNano,
+    endUnixNano: first.endTimeUnixNano,
+    service: first.service,
+    replyState: attributeOf(rows, 'waybill.reply.state') ?? null,
+  };
+}
+
+function evidenceOf({ group }: JudgedOperation): readonly string[] {
+  const places: EvidenceRef[] = [
+    ...group.calls.flatMap((call) => [...call.client, ...call.server].map((row) => row.at)),
+    ...group.receipts.map((row) => row.at),
+    ...group.misbound.map((row) => row.at),
+    ...group.broken.map((row) => row.at),
+    ...group.targets.map((row) => row.at),
+    ...group.outbox.map((row) => row.at),
+  ];
+  return [
+    ...new Set(
+      places
+        .sort(comparePlaces)
+        .map((at) =>
+          at.line === undefined
+            ? at.offset === undefined
+              ? at.source
+              : `${at.source}@${at.offset}`
+            : `${at.source}:${at.line}`,
+        ),
+    ),
+  ];
+}

@@ -1,0 +1,283 @@
+/** Runs rules over judged operations; knows levels, options and suppressions, and no rule by name but its own two. */
+import { createHash } from 'node:crypto';
+import type {
+  AuditConfig,
+  Call,
+  EvidenceRef,
+  Level,
+  Operation,
+  Report,
+  Rule,
+  RuleVisitor,
+  Run,
+  Suppression,
+} from './rule.js';
+import type { Finding, NotEvaluated, SuppressedFinding } from './report.js';
+import { comparePlaces, compareText } from './evidence/rows.js';
+import { formatMessage } from './rules/message.js';
+import { ruleCrashed } from './rules/rule-crashed.js';
+
+export interface EngineInput {
+  readonly rules: readonly Rule<unknown>[];
+  readonly config: AuditConfig;
+  readonly operations: readonly Operation[];
+  readonly asOfUnixNano: bigint;
+  readonly graceNano: bigint;
+  /** Evidence that is there; a rule that needs more is listed and not run. */
+  readonly available: ReadonlySet<'client' | 'server' | 'receipts' | 'ledger' | 'target'>;
+  /** Findings that the auditor itself makes. */
+  readonly own: readonly Finding[];
+}
+
+export interface EngineResult {
+  readonly findings: readonly Finding[];
+  readonly suppressed: readonly SuppressedFinding[];
+  readonly notEvaluated: readonly NotEvaluated[];
+  readonly notes: readonly string[];
+}
+
+const WORDS = {
+  client: 'no client span in the evidence',
+  server: 'no server span in the evidence',
+  receipts: 'no receipts given',
+  ledger: 'no ledger given',
+  target: 'no target reads given',
+} as const;
+
+export function runRules(input: EngineInput): EngineResult {
+  const findings: Finding[] = [...input.own];
+  const notEvaluated: NotEvaluated[] = [];
+  for (const rule of input.rules) {
+    const { level, options } = settingOf(rule, input.config);
+    if (level === 'off') continue;
+    const lacking = (rule.meta.needs ?? []).filter((need) => !input.available.has(need));
+    const [lack] = lacking;
+    if (lack !== undefined) {
+      notEvaluated.push({ rule: rule.meta.id, because: WORDS[lack] });
+      continue;
+    }
+    findings.push(...runRule(rule, level, options, input));
+  }
+  const sorted = distinctFindings(findings);
+  const { kept, suppressed, notes } = suppress(sorted, input.config.suppress ?? [], input.asOfUnixNano);
+  return {
+    findings: kept,
+    suppressed,
+    notEvaluated: notEvaluated.sort((a, b) => compareText(a.rule, b.rule)),
+    notes,
+  };
+}
+
+/** Level and options of a rule: configured, else its own. */
+export function settingOf(
+  rule: Rule<unknown>,
+  config: AuditConfig,
+): { readonly level: Level; readonly options: unknown } {
+  const setting = config.rules?.[rule.meta.id];
+  if (setting === undefined) return { level: rule.meta.defaultLevel, options: rule.meta.defaultOptions };
+  if (typeof setting === 'string') return { level: setting, options: rule.meta.defaultOptions };
+  const [level, options] = setting;
+  return { level, options: mergeOptions(rule.meta.defaultOptions, options) };
+}
+
+function mergeOptions(defaults: unknown, given: unknown): unknown {
+  const isObject = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(defaults) && isObject(given) ? { ...defaults, ...given } : given;
+}
+
+function runRule(
+  rule: Rule<unknown>,
+  level: Exclude<Level, 'off'>,
+  options: unknown,
+  input: EngineInput,
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  let current: Operation | undefined;
+  const report = (made: Report): void => {
+    findings.push(findingOf(rule, level, made, made.operation ?? current));
+  };
+  try {
+    const { asOfUnixNano, graceNano } = input;
+    const visitor = rule.create({ options, asOfUnixNano, graceNano, report });
+    for (const operation of input.operations) {
+      if (!isWanted(rule, operation)) continue;
+      current = operation;
+      visitor.operation?.(operation);
+      if (visitor.call !== undefined) for (const call of operation.calls) visitor.call(call, operation);
+    }
+    current = undefined;
+    visitRuns(visitor, input.operations);
+    visitor.end?.();
+  } catch (error) {
+    findings.push(crashOf(rule, error, current));
+  }
+  return findings;
+}
+
+function isWanted(rule: Rule<unknown>, operation: Operation): boolean {
+  const on = rule.meta.on;
+  if (on === undefined) return true;
+  if (on.verdicts !== undefined && !on.verdicts.includes(operation.verdict.verdict)) return false;
+  if (on.minCalls !== undefined && operation.calls.length < on.minCalls) return false;
+  if (on.effectKinds !== undefined && !on.effectKinds.includes(operation.effectKind ?? 'unknown'))
+    return false;
+  if (on.outcomes === undefined) return true;
+  return operation.calls.some((call) =>
+    [call.client, call.server].some((side) => {
+      const fact = side?.outcome();
+      return fact?.state === 'seen' && (on.outcomes?.includes(fact.value.outcome) ?? false);
+    }),
+  );
+}
+
+function visitRuns(visitor: RuleVisitor, operations: readonly Operation[]): void {
+  if (visitor.run === undefined) return;
+  const runs = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    if (operation.runId === undefined) continue;
+    const found = runs.get(operation.runId);
+    if (found === undefined) runs.set(operation.runId, [operation]);
+    else found.push(operation);
+  }
+  for (const [runId, members] of runs) {
+    const run: Run = { runId, operations: () => members };
+    visitor.run(run);
+  }
+}
+
+function findingOf(
+  rule: Rule<unknown>,
+  level: Exclude<Level, 'off'>,
+  made: Report,
+  operation: Operation | undefined,
+): Finding {
+  const template = rule.meta.messages[made.messageId];
+  if (template === undefined) {
+    throw new Error(`it reports the message '${made.messageId}', which is not among its messages`);
+  }
+  return makeFinding({
+    rule: rule.meta.id,
+    level: made.level ?? level,
+    certainty: made.certainty ?? 'proven',
+    operation,
+    call: made.call,
+    at: made.at,
+    message: formatMessage(template, made.data),
+    messageId: made.messageId,
+  });
+}
+
+interface FindingParts {
+  readonly rule: string;
+  readonly level: Exclude<Level, 'off'>;
+  readonly certainty: 'proven' | 'suspected';
+  readonly operation: Operation | undefined;
+  readonly call: Call | undefined;
+  readonly at: readonly EvidenceRef[];
+  readonly message: string;
+  readonly messageId: string;
+}
+
+function makeFinding(parts: FindingParts): Finding {
+  const { operation, call } = parts;
+  const ordinal = call === undefined ? -1 : (operation?.calls.indexOf(call) ?? -1);
+  return {
+    rule: parts.rule,
+    level: parts.level,
+    certainty: parts.certainty,
+    operation: operation?.key ?? null,
+    callId: call?.callId ?? null,
+    tool: call?.tool ?? operation?.tool ?? null,
+    at: [...parts.at].sort(comparePlaces),
+    message: parts.message,
+    messageId: parts.messageId,
+    fingerprint: fingerprintOf(parts.rule, operation?.key ?? parts.message, ordinal, parts.messageId),
+  };
+}
+
+/** No trace ids in it: the same operation found again in another export has the same fingerprint. */
+export function fingerprintOf(rule: string, key: string, ordinal: number, messageId: string): string {
+  const text = JSON.stringify([key, ordinal, messageId]);
+  return `${rule}:${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+}
+
+function crashOf(rule: Rule<unknown>, error: unknown, operation: Operation | undefined): Finding {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const template = ruleCrashed.meta.messages['crashed'] ?? '{rule}: {error}';
+  return makeFinding({
+    rule: ruleCrashed.meta.id,
+    level: 'error',
+    certainty: 'proven',
+    operation,
+    call: undefined,
+    at: [],
+    message: formatMessage(template, { rule: rule.meta.id, error: text }),
+    messageId: 'crashed',
+  });
+}
+
+/** Sorted by operation, rule and place; a finding that was made twice is one. */
+function distinctFindings(findings: readonly Finding[]): readonly Finding[] {
+  const sorted = [...findings].sort(
+    (a, b) =>
+      compareText(a.operation ?? '', b.operation ?? '') ||
+      compareText(a.rule, b.rule) ||
+      compareText(a.callId ?? '', b.callId ?? '') ||
+      comparePlaces(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }) ||
+      compareText(a.message, b.message),
+  );
+  const seen = new Set<string>();
+  return sorted.filter((finding) => {
+    const key = JSON.stringify([finding.fingerprint, finding.message, finding.at]);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function suppress(
+  findings: readonly Finding[],
+  suppressions: readonly Suppression[],
+  asOfUnixNano: bigint,
+): { readonly kept: Finding[]; readonly suppressed: SuppressedFinding[]; readonly notes: string[] } {
+  const kept: Finding[] = [];
+  const suppressed: SuppressedFinding[] = [];
+  const expired = new Set<Suppression>();
+  for (const finding of findings) {
+    const found = suppressions.find((each) => matches(each, finding));
+    if (found === undefined) kept.push(finding);
+    else if (isOver(found, asOfUnixNano)) {
+      expired.add(found);
+      kept.push(finding);
+    } else suppressed.push({ ...finding, suppression: { reason: found.reason, until: found.until } });
+  }
+  const notes = [...expired].map(
+    (each) =>
+      `the suppression of ${each.rule} ended on ${each.until} (${each.reason}); its findings count again`,
+  );
+  return { kept, suppressed, notes: notes.sort() };
+}
+
+function matches(suppression: Suppression, finding: Finding): boolean {
+  return (
+    suppression.rule === finding.rule &&
+    (suppression.operation === undefined || matchesPattern(suppression.operation, finding.operation ?? '')) &&
+    (suppression.tool === undefined || matchesPattern(suppression.tool, finding.tool ?? ''))
+  );
+}
+
+/** `*` stands for any text; everything else for itself. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  if (!pattern.includes('*')) return pattern === text;
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[^]*')}$`).test(text);
+}
+
+/** Holds to the end of its day (UTC); judged by the time of the evidence, so that a report stays the same. */
+function isOver(suppression: Suppression, asOfUnixNano: bigint): boolean {
+  const day = Date.parse(suppression.until);
+  if (Number.isNaN(day)) return true;
+  const end = suppression.until.length <= 10 ? day + 86_400_000 : day;
+  return asOfUnixNano >= BigInt(end) * 1_000_000n;
+}

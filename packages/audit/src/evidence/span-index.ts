@@ -1,0 +1,93 @@
+/**
+ * Which spans there are at all, in 17 bytes each: a call below a span of something else must be told from one whose
+ * parent was lost, and nothing else of such spans is worth keeping.
+ */
+export interface IndexedSpan {
+  readonly source: string;
+  /** Milliseconds since the epoch; enough to say that a parent ended before its child began. */
+  readonly endMs: number;
+}
+
+const START = 1 << 12;
+
+export class SpanIndex {
+  #size = 0;
+  #mask = START - 1;
+  #high = new Uint32Array(START);
+  #low = new Uint32Array(START);
+  #endMs = new Float64Array(START);
+  #source = new Uint8Array(START);
+  readonly #sources: string[] = [];
+
+  /** Span ids are 16 hex digits; anything else is not indexed. */
+  add(spanId: string, source: string, endTimeUnixNano: bigint): void {
+    const high = Number.parseInt(spanId.slice(0, 8), 16);
+    const low = Number.parseInt(spanId.slice(8), 16);
+    if (spanId.length !== 16 || Number.isNaN(high) || Number.isNaN(low) || (high === 0 && low === 0)) return;
+    if (this.#size * 2 > this.#mask) this.#grow();
+    this.#put(high, low, Number(endTimeUnixNano) / 1e6, this.#sourceNumber(source));
+  }
+
+  get(spanId: string): IndexedSpan | undefined {
+    const high = Number.parseInt(spanId.slice(0, 8), 16);
+    const low = Number.parseInt(spanId.slice(8), 16);
+    if (spanId.length !== 16 || Number.isNaN(high) || Number.isNaN(low)) return undefined;
+    for (let slot = hash(high, low) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const found = this.#high[slot] ?? 0;
+      const foundLow = this.#low[slot] ?? 0;
+      if (found === 0 && foundLow === 0) return undefined;
+      if (found === high && foundLow === low) {
+        return {
+          source: this.#sources[this.#source[slot] ?? 0] ?? '',
+          endMs: this.#endMs[slot] ?? 0,
+        };
+      }
+    }
+  }
+
+  #sourceNumber(source: string): number {
+    const last = this.#sources.length - 1;
+    if (this.#sources[last] === source) return last & 0xff;
+    const found = this.#sources.indexOf(source);
+    if (found !== -1) return found & 0xff;
+    this.#sources.push(source);
+    return (this.#sources.length - 1) & 0xff;
+  }
+
+  #put(high: number, low: number, endMs: number, source: number): void {
+    let slot = hash(high, low) & this.#mask;
+    while (this.#high[slot] !== 0 || this.#low[slot] !== 0) {
+      if (this.#high[slot] === high && this.#low[slot] === low) {
+        // The later end of two copies, whatever their order.
+        if (endMs > (this.#endMs[slot] ?? 0)) this.#endMs[slot] = endMs;
+        return;
+      }
+      slot = (slot + 1) & this.#mask;
+    }
+    this.#high[slot] = high;
+    this.#low[slot] = low;
+    this.#endMs[slot] = endMs;
+    this.#source[slot] = source;
+    this.#size += 1;
+  }
+
+  #grow(): void {
+    const [highs, lows, ends, sources] = [this.#high, this.#low, this.#endMs, this.#source];
+    const capacity = highs.length * 2;
+    this.#mask = capacity - 1;
+    this.#high = new Uint32Array(capacity);
+    this.#low = new Uint32Array(capacity);
+    this.#endMs = new Float64Array(capacity);
+    this.#source = new Uint8Array(capacity);
+    this.#size = 0;
+    for (let i = 0; i < highs.length; i++) {
+      const high = highs[i] ?? 0;
+      const low = lows[i] ?? 0;
+      if (high !== 0 || low !== 0) this.#put(high, low, ends[i] ?? 0, sources[i] ?? 0);
+    }
+  }
+}
+
+function hash(high: number, low: number): number {
+  return (Math.imul(high ^ (low >>> 15), 0x85ebca6b) ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
+}
