@@ -1,5 +1,5 @@
 import type { CallFlag } from '../semconv/index.js';
-import { SsePayloads } from './channel.js';
+import type { SsePayloads } from './channel.js';
 import type { ResponseContext, ResponseReading } from './classify.js';
 import type {
   CallContext,

@@ -60,6 +60,10 @@ export class JsonScanner {
     let at = start;
     while (at < end) {
       if (this.#expect === 'malformed' || this.#expect === 'concatenated') return;
+      if (this.#keepsNothing()) {
+        at = this.#skim(bytes, at, end);
+        if (at === end) return;
+      }
       if (this.#expect === 'string') at = this.#readString(bytes, at, end);
       else this.#step(bytes[at++] ?? 0);
     }
@@ -85,6 +89,79 @@ export class JsonScanner {
       envelope['error'] = Object.fromEntries(this.#error);
     }
     return envelope;
+  }
+
+  /** Inside a result or another member of which only validity counts. */
+  #keepsNothing(): boolean {
+    return this.#depth > 1 && this.#capture === undefined && (this.#depth > 2 || this.#member !== 'error');
+  }
+
+  /**
+   * The same steps without their bookkeeping, for the members of one container: most bytes of a large result. Stops
+   * before a byte that it leaves to `#step`: brackets, escapes, errors, a number or literal that the chunk cuts.
+   */
+  #skim(bytes: Uint8Array, start: number, end: number): number {
+    const inObject = this.#inObject();
+    let expect = this.#expect;
+    let at = start;
+    skimming: while (at < end) {
+      let byte = bytes[at] ?? 0;
+      if (expect === 'string') {
+        while (byte !== 0x22 && byte !== 0x5c && byte >= 0x20 && ++at < end) byte = bytes[at] ?? 0;
+        if (at === end || byte !== 0x22) break;
+        expect = this.#stringIsKey ? 'colon' : 'comma_or_end';
+        at++;
+        continue;
+      }
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+        if (expect === 'scalar' || expect === 'escape' || expect === 'unicode') break;
+        at++;
+        continue;
+      }
+      switch (expect) {
+        case 'key':
+        case 'key_or_end':
+          if (byte !== 0x22) break skimming;
+          this.#stringIsKey = true;
+          expect = 'string';
+          at++;
+          break;
+        case 'colon':
+          if (byte !== 0x3a) break skimming;
+          expect = 'value';
+          at++;
+          break;
+        case 'comma_or_end':
+          if (byte !== 0x2c) break skimming;
+          expect = inObject ? 'key' : 'value';
+          at++;
+          break;
+        case 'value':
+        case 'value_or_end': {
+          if (byte === 0x22) {
+            this.#stringIsKey = false;
+            expect = 'string';
+            at++;
+            break;
+          }
+          const after = scalarEnd(bytes, at, end);
+          if (after === at || after === end || after - at > MAX_SCALAR) break skimming;
+          if (
+            !isPlainInteger(bytes, at, after) &&
+            !SCALAR.test(String.fromCharCode(...bytes.subarray(at, after)))
+          ) {
+            break skimming;
+          }
+          expect = 'comma_or_end';
+          at = after;
+          break;
+        }
+        default:
+          break skimming;
+      }
+    }
+    this.#expect = expect;
+    return at;
   }
 
   #step(byte: number): void {
@@ -279,13 +356,7 @@ export class JsonScanner {
   // Numbers and literals
 
   #continueScalar(byte: number): boolean {
-    const part =
-      (byte >= 0x30 && byte <= 0x39) || // 0-9
-      (byte >= 0x61 && byte <= 0x7a) || // a-z
-      byte === 0x2b || // +
-      byte === 0x2d || // -
-      byte === 0x2e || // .
-      byte === 0x45; // E
+    const part = isScalarByte(byte);
     if (part && this.#scalar.length < MAX_SCALAR) this.#scalar += String.fromCharCode(byte);
     else if (part) this.#scalarCut = true;
     return part;
@@ -336,4 +407,31 @@ export class JsonScanner {
       target.map.set('error', this.#error);
     } else target.map.set(target.name, value);
   }
+}
+
+/** Bytes of numbers and literals: digits, `a`-`z`, `+`, `-`, `.`, `E`. */
+function isScalarByte(byte: number): boolean {
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x61 && byte <= 0x7a) ||
+    byte === 0x2b ||
+    byte === 0x2d ||
+    byte === 0x2e ||
+    byte === 0x45
+  );
+}
+
+function scalarEnd(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && isScalarByte(bytes[at] ?? 0)) at++;
+  return at;
+}
+
+function isPlainInteger(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[start] === 0x30) return end - start === 1;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x30 || byte > 0x39) return false;
+  }
+  return true;
 }

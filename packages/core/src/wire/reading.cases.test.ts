@@ -41,11 +41,11 @@ interface Cell {
   readonly wire_outcome: string;
 }
 
-const load = <T>(name: string): T =>
-  JSON.parse(readFileSync(new URL(`../../../../test/cases/${name}`, import.meta.url), 'utf8')) as T;
-const wireCases = load<readonly WireCase[]>('wire-open.json');
-const probes = load<readonly Probe[]>('probes.json');
-const cells = load<{ readonly cells: readonly Cell[] }>('fault-matrix.json').cells;
+const load = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../../../../test/cases/${name}`, import.meta.url), 'utf8'));
+const wireCases = load('wire-open.json') as readonly WireCase[];
+const probes = load('probes.json') as readonly Probe[];
+const cells = (load('fault-matrix.json') as { readonly cells: readonly Cell[] }).cells;
 
 const VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
 

@@ -179,8 +179,7 @@ export class SseDecoder {
     this.#foreignLine ||= field === 'unknown';
     if (field !== 'data') return;
     if (this.#dataLines++ > 0) {
-      this.#dataBytes++;
-      this.#sink.dataLineBreak();
+      if (this.#dataBytes++ < this.#maxEventBytes) this.#sink.dataLineBreak();
     }
   }
 
