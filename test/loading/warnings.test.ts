@@ -100,6 +100,18 @@ describe('an SDK that is not seen is told once, with the remedy', () => {
     expect(run.stderr).toContain('instrumentModules()');
   });
 
+  it('bundled beside a copy that was patched in place and is not used: by its own request', async () => {
+    const main = application(
+      'beside',
+      { file: 'main.mjs', from: join(root, 'bundles', 'v1-http.mjs') },
+      { '@modelcontextprotocol/sdk': '1' },
+    );
+    linkSdk(dirname(main));
+    const run = await runNode([...BY_NODE_SDK, main], { env: SILENT_EXPORT });
+    expect(run.code).toBe(0);
+    expect(codes(run.stderr)).toEqual(['WAYBILL_NOT_PATCHED']);
+  });
+
   it('in reach of the application and nothing patched: at exit', async () => {
     const main = application(
       'unseen',

@@ -41,16 +41,20 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   /** Hooks module loading, patches what is loaded already, and records from now on. */
   override enable(): void {
     super.enable();
+    const state = loadingState();
     this.runtime ??= createRuntime({
       tracer: () => this.tracerForSpan(),
       meter: () => this.currentMeter(),
       logger: () => this.logger,
       config: () => this.getConfig(),
-      isEnabled: () => this.isEnabled(),
+      isEnabled: () => {
+        state.used = true; // only the wrappers ask here
+        return this.isEnabled();
+      },
       warn: warnOnce,
     });
     installRuntime(this.runtime);
-    loadingState().isEnabled = (): boolean => this.isEnabled();
+    state.isEnabled = (): boolean => this.isEnabled();
     hookRequireOfV1();
     patchLoadedCommonJs();
     patchInPlace();

@@ -17,12 +17,12 @@ export function patchModule(exports: object, target: PatchTarget, essential: boo
       if (essential) state.unpatchable.push(label(target));
       return;
     }
-    const anchor = firstClass(exports, patched);
+    const anchor = firstClass(exports);
     if (anchor !== undefined) {
-      if (state.known.has(anchor)) return;
-      state.known.add(anchor);
+      const modules = state.known.get(anchor) ?? new Set();
+      if (modules.has(target.module)) return;
+      state.known.set(anchor, modules.add(target.module));
     }
-    for (const name of patched) state.classes.add(name);
     state.patched.push({ ...target, missing: [...missing] });
   } catch {
     if (essential) state.unpatchable.push(label(target));
@@ -55,12 +55,9 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-function firstClass(exports: object, names: readonly string[]): object | undefined {
-  for (const name of names) {
-    const value: unknown = (exports as Record<string, unknown>)[name];
-    if (isObject(value)) return value;
-  }
-  return undefined;
+/** The same function in the module and in what a loader hook shows of it. */
+function firstClass(exports: object): object | undefined {
+  return Object.values(exports).find((value) => typeof value === 'function');
 }
 
 function label(target: PatchTarget): string {

@@ -8,8 +8,8 @@ import { NOT_PATCHED, REMEDY, warnAtExit, warnOnce } from './warnings.js';
 const REQUEST_CREATED = 'undici:request:create';
 
 /**
- * Watches for the two signs that an MCP SDK is used unseen: a request with MCP headers while nothing that sends
- * requests is patched, and an SDK in reach of the application while nothing was patched until exit. At start nothing
+ * Watches for the two signs that an MCP SDK is used unseen: a request with MCP headers before any patched method was
+ * called (a transport of a patched copy is started before it sends), and an SDK in reach of the application while nothing was patched until exit. At start nothing
  * can be decided, since nothing is loaded yet.
  */
 export function installSelfCheck(): void {
@@ -26,22 +26,17 @@ export function installSelfCheck(): void {
 
 function onRequest(message: unknown): void {
   const state = loadingState();
-  if (state.warned.has(NOT_PATCHED) || seesRequests()) {
-    // Nothing left to find out; the channel is free for an application that makes many requests.
+  if (state.warned.has(NOT_PATCHED) || state.used) {
+    // Nothing left to find out, and an application may make many requests.
     unsubscribe(REQUEST_CREATED, onRequest);
     return;
   }
   if (!state.isEnabled() || !hasMcpHeaders(message)) return;
   warnOnce(
     NOT_PATCHED,
-    `A request with MCP headers was sent by code that is not instrumented: no MCP client transport was patched. ${REMEDY} ` +
+    `A request with MCP headers was sent by code that is not instrumented: no patched SDK is in use. ${REMEDY} ` +
       'A client that is not built on the official SDK is instrumented with instrumentTransport().',
   );
-}
-
-function seesRequests(): boolean {
-  const { classes } = loadingState();
-  return classes.has('StreamableHTTPClientTransport') || classes.has('SSEClientTransport');
 }
 
 /** The headers stand as one string or as a flat list of names and values, by the version of undici. */

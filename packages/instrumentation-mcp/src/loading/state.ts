@@ -8,12 +8,10 @@ export type LoaderHook = 'none' | 'asynchronous' | 'synchronous';
 /** What is true once per process, however many copies of this package are loaded. */
 export interface LoadingState {
   readonly patched: PatchEntry[];
-  /** Names of the patched classes, over all entries. */
-  readonly classes: Set<string>;
   /** Specifiers of essential modules in which nothing could be patched, with what was found instead. */
   readonly unpatchable: string[];
-  /** Classes of recorded modules: the same module found in two ways is one entry. */
-  readonly known: WeakSet<object>;
+  /** Modules recorded by a class they export: the same module found in two ways is one entry. */
+  readonly known: WeakMap<object, Set<string>>;
   /** Codes of the warnings given. */
   readonly warned: Set<string>;
   hook: LoaderHook;
@@ -24,6 +22,8 @@ export interface LoadingState {
   selfCheckInstalled: boolean;
   /** Set by `register`, so that a second evaluation does not create a second instrumentation. */
   registered: boolean;
+  /** Whether a patched method was called: the copy of the SDK that the program uses is one that was patched. */
+  used: boolean;
   /** Whether the instrumentation that was enabled last still is. */
   isEnabled: () => boolean;
 }
@@ -34,9 +34,8 @@ export function loadingState(): LoadingState {
   const holder = globalThis as { [KEY]?: LoadingState };
   return (holder[KEY] ??= {
     patched: [],
-    classes: new Set(),
     unpatchable: [],
-    known: new WeakSet(),
+    known: new WeakMap(),
     warned: new Set(),
     hook: 'none',
     preloaded: false,
@@ -44,6 +43,7 @@ export function loadingState(): LoadingState {
     inPlaceDone: false,
     selfCheckInstalled: false,
     registered: false,
+    used: false,
     isEnabled: () => false,
   });
 }
