@@ -6,3 +6,4 @@ export * from './readers/index.js';
 export * from './rules/index.js';
 export * from './reports/index.js';
 export * from './live/index.js';
+export type { RecordSource } from './evidence/lines.js';

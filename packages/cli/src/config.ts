@@ -3,9 +3,9 @@
  * `defineRule` gives them their types; here is checked only what would otherwise fail without a place.
  */
 import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AuditConfig, Level, Rule, RulePlugin } from '@waybill/audit';
+import type { AuditConfig, Rule } from '@waybill/audit';
 import { CliError, EXIT, messageOf } from './errors.js';
 
 const DEFAULT_FILES = ['waybill.config.js', 'waybill.config.mjs'] as const;
@@ -49,10 +49,10 @@ function isRule(value: unknown): value is Rule<unknown> {
 }
 
 /** The rules of one `--rule` file: its default export is a rule or an array of rules. */
-async function loadRules(path: string): Promise<RulePlugin> {
-  const found = await load(path, 'rule');
-  const rules: readonly unknown[] = Array.isArray(found) ? found : [found];
-  const byId: Record<string, Rule<unknown>> = {};
+async function loadRules(path: string): Promise<readonly Rule<unknown>[]> {
+  const exported = await load(path, 'rule');
+  const rules: readonly unknown[] = Array.isArray(exported) ? exported : [exported];
+  const found: Rule<unknown>[] = [];
   for (const rule of rules) {
     if (!isRule(rule)) {
       throw new CliError(
@@ -61,36 +61,31 @@ async function loadRules(path: string): Promise<RulePlugin> {
         'export default defineRule({ meta: { id, messages, … }, create }) from @waybill/audit, or an array of such.',
       );
     }
-    byId[rule.meta.id] = rule;
+    found.push(rule);
   }
-  return { name: basename(path).replace(/\.[^.]+$/, ''), rules: byId };
+  return found;
 }
 
-/** The configuration of one audit: the file given or found, and the rules of `--rule` at their own levels. */
+export interface LoadedConfig {
+  readonly config: AuditConfig;
+  /** Rules of `--rule`, at their own levels unless the configuration names others. */
+  readonly rules: readonly Rule<unknown>[];
+}
+
+/** The configuration of one audit: the file given, or the one found here, and the rules of `--rule`. */
 export async function loadConfig(
   configFile: string | undefined,
   ruleFiles: readonly string[],
-): Promise<AuditConfig> {
+): Promise<LoadedConfig> {
   const file = configFile ?? DEFAULT_FILES.find((name) => existsSync(name));
-  const found = file === undefined ? {} : await load(file, 'configuration');
-  if (typeof found !== 'object' || found === null) {
+  const config = file === undefined ? {} : await load(file, 'configuration');
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     throw new CliError(
       EXIT.usage,
       `configuration ${file ?? ''} does not export an object`,
-      'see docs/rules/README.md.',
+      'export default { rules: { … }, suppress: [ … ] }; docs/rules/README.md shows one.',
     );
   }
-  const config: AuditConfig = found;
-  if (ruleFiles.length === 0) return config;
-  const plugins = await Promise.all(ruleFiles.map(loadRules));
-  const levels: Record<string, Level | readonly [Level, unknown]> = {};
-  for (const plugin of plugins) {
-    for (const rule of Object.values(plugin.rules))
-      levels[`${plugin.name}/${rule.meta.id}`] = rule.meta.defaultLevel;
-  }
-  return {
-    ...config,
-    plugins: [...(config.plugins ?? []), ...plugins],
-    rules: { ...levels, ...config.rules },
-  };
+  const rules = await Promise.all(ruleFiles.map(loadRules));
+  return { config, rules: rules.flat() };
 }

@@ -48,7 +48,7 @@ function version(): string {
   return String(manifest.version);
 }
 
-function collect(value: string, previous: readonly string[]): readonly string[] {
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
@@ -57,7 +57,9 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     .description('Did it happen? Says for every MCP tool call what its traces and receipts prove.')
     .version(version(), '-V, --version')
     .addHelpText('after', examples.root)
+    .helpCommand(false)
     .exitOverride()
+    .showHelpAfterError('  Remedy: see the options with --help.')
     .configureOutput({
       writeOut: (text) => streams.out.write(text),
       writeErr: (text) => streams.err.write(text),
@@ -74,9 +76,9 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
       collect,
       [],
     )
-    .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect, [])
-    .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect, [])
-    .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect, [])
+    .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect)
+    .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect)
+    .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect)
     .option(
       '--as-of <time>',
       'judge as of this moment (default: the latest time in the evidence)',
@@ -88,14 +90,14 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     )
     .option('--require-evidence', 'exit 4 when the evidence does not decide every operation', false)
     .option('--require-signed', 'do not accept unsigned receipts', false)
-    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect, [])
+    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
     .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
     .addOption(new Option('--format <format>', 'form of the report').choices(FORMATS).default('pretty'))
     .option('--output <file>', 'write the report to a file')
     .addHelpText('after', examples.audit)
     .action(async (inputs: string[], flags: AuditFlags) => {
       const { auditCommand } = await import('./commands/audit.js');
-      finish(await auditCommand(inputs, flags, streams));
+      finish(await auditCommand(inputs, flags, streams, version()));
     });
 
   program

@@ -1,7 +1,7 @@
 /** The report for a person at a terminal: a table, the findings, one closing sentence. */
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
-import type { AuditReport, Finding, ReportOperation } from '../report.js';
+import type { AuditReport, Finding, ReportInput, ReportOperation } from '../report.js';
 import {
   SEVERITIES,
   findingsByOperation,
@@ -69,23 +69,41 @@ function effectText(operation: ReportOperation): string {
   return atLeast === atMost ? `unknown, ${atLeast}` : `unknown, ${atLeast} to ${atMost}`;
 }
 
+/** What an input held: records beside traces, else spans and stage logs. */
+function contentOf(input: ReportInput): string {
+  if (input.records > 0) return plural(input.records, 'record');
+  const spans = `${plural(input.spans, 'span')} (${input.mcpSpans} of tool calls)`;
+  return input.logs > 0 ? `${spans}, ${plural(input.logs, 'log record')}` : spans;
+}
+
+/** Rules, then the flags that no rule of the same name says already. */
+function remarksOf(operation: ReportOperation, findings: readonly Finding[]): string {
+  const rules = new Set(
+    findings.filter((finding) => finding.level !== 'info').map((finding) => finding.rule),
+  );
+  const flags = operation.flags.filter((flag) => !rules.has(flag.replaceAll('_', '-')));
+  return [...rules, ...flags].join(', ') || '-';
+}
+
 function closingSentence(report: AuditReport): string {
   const { verdicts, findings } = report.summary;
   const total = report.coverage.operations;
   if (total === 0) return 'No MCP tool call was found, so nothing was judged.';
-  const proven = (verdicts.verified_done ?? 0) + (verdicts.no_effect_expected ?? 0);
+  const done = verdicts.verified_done ?? 0;
+  const reads = verdicts.no_effect_expected ?? 0;
   const wrong =
     (verdicts.false_success ?? 0) + (verdicts.duplicate_effect ?? 0) + (verdicts.evidence_conflict ?? 0);
-  const parts = [
-    `${proven} of ${plural(total, 'operation')} ended as the caller would want and can be shown to have`,
-  ];
-  if (wrong > 0) parts.push(`${wrong} ended otherwise than reported or against the evidence`);
   const undecided = (verdicts.unknown_needs_reconciliation ?? 0) + (verdicts.insufficient_evidence ?? 0);
-  if (undecided > 0) parts.push(`${undecided} cannot be decided from this evidence`);
+  const parts = [`${done} proven done`];
+  if (reads > 0) parts.push(plural(reads, 'read'));
+  if (wrong > 0) parts.push(`${wrong} against what was reported or shown`);
+  if (undecided > 0) parts.push(`${undecided} not decided by this evidence`);
+  const others = total - done - reads - wrong - undecided;
+  if (others > 0) parts.push(`${others} open, pending or not done`);
   const found = SEVERITIES.filter((level) => findings[level] > 0).map(
     (level) => `${findings[level]} ${level}`,
   );
-  return `${parts.join('; ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
+  return `Of ${plural(total, 'operation')}: ${parts.join(', ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
 }
 
 /** The report in pieces; join them, or write them one after the other. */
@@ -116,7 +134,6 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
     });
     const room = Math.max(16, Math.min(40, width - 90));
     for (const operation of rows) {
-      const findings = (byOperation.get(operation.key) ?? []).filter((finding) => finding.level !== 'info');
       table.push([
         printable(shorten(operation.key, room)),
         printable(shorten(operation.tool ?? '-', 24)),
@@ -124,7 +141,7 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
         effectText(operation),
         paint(verdictStyle(operation), operation.verdict),
         operation.action === 'none' ? '-' : operation.action,
-        [...new Set(findings.map((finding) => finding.rule)), ...operation.flags].join(', ') || '-',
+        remarksOf(operation, byOperation.get(operation.key) ?? []),
       ]);
     }
     yield `${table

@@ -1,20 +1,20 @@
-import { audit, renderReport, type AuditOptions, type AuditReport, type ReportFormat } from '@waybill/audit';
+import { audit, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
 import { loadConfig } from '../config.js';
 import type { ExitCode } from '../errors.js';
 import { exitCodeOf, nothingReadable, type FailLevel } from '../exit-code.js';
 import { writeFile, writeStream, type Streams } from '../output.js';
 
 export interface AuditFlags {
-  readonly receipts: readonly string[];
-  readonly targets: readonly string[];
-  readonly outbox: readonly string[];
-  readonly loss: readonly string[];
+  readonly receipts?: readonly string[];
+  readonly targets?: readonly string[];
+  readonly outbox?: readonly string[];
+  readonly loss?: readonly string[];
   readonly asOf?: bigint;
   readonly grace: number;
   readonly failOn: FailLevel;
   readonly requireEvidence: boolean;
   readonly requireSigned: boolean;
-  readonly rule: readonly string[];
+  readonly rule?: readonly string[];
   readonly config?: string;
   readonly format: ReportFormat;
   readonly output?: string;
@@ -47,18 +47,26 @@ export async function auditCommand(
   inputs: readonly string[],
   flags: AuditFlags,
   streams: Streams,
+  version: string,
 ): Promise<ExitCode> {
-  const options: AuditOptions = {
-    receipts: flags.receipts,
-    targets: flags.targets,
-    outbox: flags.outbox,
-    loss: flags.loss,
-    graceMs: flags.grace,
-    requireSigned: flags.requireSigned,
-    config: await loadConfig(flags.config, flags.rule),
-    ...(flags.asOf === undefined ? {} : { asOfUnixNano: flags.asOf }),
-  };
-  const report = await audit(inputs, options);
+  const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
+  const report = await audit(
+    {
+      traces: inputs,
+      receipts: flags.receipts ?? [],
+      targets: flags.targets ?? [],
+      outbox: flags.outbox ?? [],
+      loss: flags.loss ?? [],
+    },
+    {
+      graceMs: flags.grace,
+      requireSigned: flags.requireSigned,
+      config,
+      rules,
+      version,
+      ...(flags.asOf === undefined ? {} : { asOfUnixNano: flags.asOf }),
+    },
+  );
   const pieces = renderReport(report, flags.format, {
     color: wantsColor(streams, flags.output !== undefined),
     ...(streams.out.columns === undefined ? {} : { width: streams.out.columns }),
