@@ -4,9 +4,12 @@ import { EXIT, type ExitCode } from './errors.js';
 export const FAIL_LEVELS = ['error', 'warning', 'info', 'never'] as const;
 export type FailLevel = (typeof FAIL_LEVELS)[number];
 
-/** True when no input held anything that could be judged or that says why not. */
-export function nothingReadable(report: AuditReport): boolean {
-  return report.inputs.every((input) => input.spans + input.logs + input.records === 0);
+/**
+ * True when there is nothing to judge: no input could be read, or none of what was read is of a tool call. An empty
+ * history proves nothing, so it never passes.
+ */
+export function nothingToJudge(report: AuditReport): boolean {
+  return report.coverage.operations === 0;
 }
 
 /** Operations about which the evidence does not decide. */
@@ -16,11 +19,11 @@ export function undecided(report: AuditReport): number {
 }
 
 /**
- * 3 when nothing could be read, else 1 for findings at or above `failOn`, else 4 when evidence is required and does
- * not decide (an audit of nothing decides nothing), else 0. Usage errors (2) never get here.
+ * 3 when there is nothing to judge, else 1 for findings at or above `failOn`, else 4 when evidence is required and does
+ * not decide every operation, else 0. Usage errors (2) never get here.
  */
 export function exitCodeOf(report: AuditReport, failOn: FailLevel, requireEvidence: boolean): ExitCode {
-  if (nothingReadable(report)) return EXIT.unreadable;
+  if (nothingToJudge(report)) return EXIT.unreadable;
   const { error, warning, info } = report.summary.findings;
   const counted = {
     error,
@@ -29,6 +32,6 @@ export function exitCodeOf(report: AuditReport, failOn: FailLevel, requireEviden
     never: 0,
   }[failOn];
   if (counted > 0) return EXIT.findings;
-  if (requireEvidence && (undecided(report) > 0 || report.coverage.operations === 0)) return EXIT.evidence;
+  if (requireEvidence && undecided(report) > 0) return EXIT.evidence;
   return EXIT.ok;
 }
