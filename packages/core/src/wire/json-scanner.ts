@@ -1,13 +1,19 @@
+import {
+  isScalar,
+  isScalarByte,
+  isSimpleEscape,
+  isWhiteSpace,
+  MAX_SCALAR,
+  SCALAR,
+  scalarEnd,
+  stringEnd,
+} from './json-bytes.js';
 import type { JsonKind, JsonSketch } from './types.js';
 
 /** Deeper texts are called malformed: no JSON-RPC message needs them, and the bit stack must end somewhere. */
 const MAX_DEPTH = 65_536;
 /** Longest member name, id or version that is kept; a longer one is only known to be there. */
 const MAX_CAPTURE = 512;
-/** Longest number or literal that is checked to the letter. */
-const MAX_SCALAR = 64;
-
-const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 type Expect =
   | 'value'
@@ -103,64 +109,42 @@ export class JsonScanner {
   #skim(bytes: Uint8Array, start: number, end: number): number {
     const inObject = this.#inObject();
     let expect = this.#expect;
+    let key = this.#stringIsKey;
     let at = start;
-    skimming: while (at < end) {
+    while (at < end) {
       let byte = bytes[at] ?? 0;
       if (expect === 'string') {
-        while (byte !== 0x22 && byte !== 0x5c && byte >= 0x20 && ++at < end) byte = bytes[at] ?? 0;
-        if (at === end || byte !== 0x22) break;
-        expect = this.#stringIsKey ? 'colon' : 'comma_or_end';
+        at = stringEnd(bytes, at, end);
+        if (at === end || bytes[at] !== 0x22) break;
+        expect = key ? 'colon' : 'comma_or_end';
+        if (++at === end) break;
+        byte = bytes[at] ?? 0;
+      }
+      if (expect === 'comma_or_end' && byte === 0x2c) {
+        expect = inObject ? 'key' : 'value';
         at++;
-        continue;
-      }
-      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
-        if (expect === 'scalar' || expect === 'escape' || expect === 'unicode') break;
+      } else if (expect === 'colon' && byte === 0x3a) {
+        expect = 'value';
         at++;
-        continue;
-      }
-      switch (expect) {
-        case 'key':
-        case 'key_or_end':
-          if (byte !== 0x22) break skimming;
-          this.#stringIsKey = true;
-          expect = 'string';
-          at++;
-          break;
-        case 'colon':
-          if (byte !== 0x3a) break skimming;
-          expect = 'value';
-          at++;
-          break;
-        case 'comma_or_end':
-          if (byte !== 0x2c) break skimming;
-          expect = inObject ? 'key' : 'value';
-          at++;
-          break;
-        case 'value':
-        case 'value_or_end': {
-          if (byte === 0x22) {
-            this.#stringIsKey = false;
-            expect = 'string';
-            at++;
-            break;
-          }
-          const after = scalarEnd(bytes, at, end);
-          if (after === at || after === end || after - at > MAX_SCALAR) break skimming;
-          if (
-            !isPlainInteger(bytes, at, after) &&
-            !SCALAR.test(String.fromCharCode(...bytes.subarray(at, after)))
-          ) {
-            break skimming;
-          }
-          expect = 'comma_or_end';
-          at = after;
-          break;
-        }
-        default:
-          break skimming;
-      }
+      } else if (
+        byte === 0x22 &&
+        (expect === 'value' || expect === 'key' || expect === 'value_or_end' || expect === 'key_or_end')
+      ) {
+        key = expect === 'key' || expect === 'key_or_end';
+        expect = 'string';
+        at++;
+      } else if (byte <= 0x20) {
+        if (!isWhiteSpace(byte) || expect === 'scalar' || expect === 'escape' || expect === 'unicode') break;
+        at++;
+      } else if (expect === 'value' || expect === 'value_or_end') {
+        const after = scalarEnd(bytes, at, end);
+        if (after === at || after === end || !isScalar(bytes, at, after)) break;
+        expect = 'comma_or_end';
+        at = after;
+      } else break;
     }
     this.#expect = expect;
+    this.#stringIsKey = key;
     return at;
   }
 
@@ -171,7 +155,7 @@ export class JsonScanner {
         if (byte === 0x75 /* u */) {
           this.#unicodeLeft = 4;
           this.#expect = 'unicode';
-        } else if ('"\\/bfnrt'.includes(String.fromCharCode(byte))) this.#expect = 'string';
+        } else if (isSimpleEscape(byte)) this.#expect = 'string';
         else this.#expect = 'malformed';
         return;
       case 'unicode':
@@ -197,7 +181,7 @@ export class JsonScanner {
       default:
         return this.#expect satisfies never;
     }
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return;
+    if (isWhiteSpace(byte)) return;
     this.#first ??= String.fromCharCode(byte);
     this.#structure(byte);
   }
@@ -407,31 +391,4 @@ export class JsonScanner {
       target.map.set('error', this.#error);
     } else target.map.set(target.name, value);
   }
-}
-
-/** Bytes of numbers and literals: digits, `a`-`z`, `+`, `-`, `.`, `E`. */
-function isScalarByte(byte: number): boolean {
-  return (
-    (byte >= 0x30 && byte <= 0x39) ||
-    (byte >= 0x61 && byte <= 0x7a) ||
-    byte === 0x2b ||
-    byte === 0x2d ||
-    byte === 0x2e ||
-    byte === 0x45
-  );
-}
-
-function scalarEnd(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && isScalarByte(bytes[at] ?? 0)) at++;
-  return at;
-}
-
-function isPlainInteger(bytes: Uint8Array, start: number, end: number): boolean {
-  if (bytes[start] === 0x30) return end - start === 1;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte < 0x30 || byte > 0x39) return false;
-  }
-  return true;
 }
