@@ -1,10 +1,10 @@
 // Single bytes and short runs of a JSON text (RFC 8259), as the scanner sees them.
 
 /** Longest number or literal that is checked to the letter. */
-export const MAX_SCALAR = 64;
+export const MAX_SCALAR: number = 64;
 
 /** A whole number or literal. */
-export const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+export const SCALAR: RegExp = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 /** Bytes of numbers and literals: digits, `a`-`z`, `+`, `-`, `.`, `E`. */
 export function isScalarByte(byte: number): boolean {
