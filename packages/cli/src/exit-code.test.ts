@@ -9,8 +9,7 @@ const info = buildFinding({ level: 'info' });
 const done = buildReportOperation();
 const open = buildReportOperation({ verdict: 'unknown_needs_reconciliation' });
 const empty = buildReport([], []);
-const unread: AuditReport = { ...empty, inputs: empty.inputs.map((input) => ({ ...input, spans: 0 })) };
-const foreign: AuditReport = { ...empty, inputs: empty.inputs.map((input) => ({ ...input, spans: 7 })) };
+const damaged = buildReport([], [error]);
 
 describe('the exit code', () => {
   test.each<[claim: string, code: number, report: AuditReport, failOn: FailLevel, requireEvidence: boolean]>([
@@ -24,15 +23,8 @@ describe('the exit code', () => {
     ['undecided', 0, buildReport([open]), 'warning', false],
     ['undecided, evidence required', 4, buildReport([open]), 'warning', true],
     ['findings beat weak evidence', 1, buildReport([open], [warning]), 'warning', true],
-    [
-      'nothing read beats findings',
-      3,
-      { ...unread, ...{ summary: buildReport([], [error]).summary } },
-      'error',
-      true,
-    ],
-    ['spans, none of MCP calls', 0, foreign, 'warning', false],
-    ['spans, none of MCP calls, evidence required', 4, foreign, 'warning', true],
+    ['nothing to judge never passes', 3, empty, 'never', false],
+    ['nothing to judge beats findings', 3, damaged, 'error', true],
   ])('%s: %i', (_claim, code, report, failOn, requireEvidence) => {
     expect(exitCodeOf(report, failOn, requireEvidence)).toBe(code);
   });

@@ -28,7 +28,7 @@ Examples:
 
 Exit codes, the first that applies:
   2  wrong usage or configuration
-  3  nothing could be read
+  3  nothing could be read, or nothing in it is of a tool call
   1  findings at or above --fail-on
   4  with --require-evidence: the evidence does not decide every operation
   0  otherwise

@@ -4,6 +4,7 @@ import { renderJson } from './json.js';
 import { renderPretty, type PrettyOptions } from './pretty.js';
 
 export { renderJson, REPORT_SCHEMA } from './json.js';
+export { printable } from './text.js';
 export { renderPretty, type PrettyOptions } from './pretty.js';
 
 export const REPORT_FORMATS = ['pretty', 'json'] as const;

@@ -220,10 +220,13 @@ function* coverageLines(report: AuditReport): Generator<string> {
     );
   }
   for (const note of coverage.notes) lines.push(printable(note));
-  if (coverage.notEvaluated.length > 0) {
-    lines.push(
-      `not evaluated: ${coverage.notEvaluated.map((entry) => `${entry.rule} (${entry.because})`).join(', ')}`,
-    );
+  // Of an empty report nothing was evaluated, and one line says that.
+  if (coverage.operations > 0) {
+    const byReason = new Map<string, string[]>();
+    for (const { rule, because } of coverage.notEvaluated) {
+      byReason.set(because, [...(byReason.get(because) ?? []), rule]);
+    }
+    for (const [because, rules] of byReason) lines.push(`not evaluated, ${because}: ${rules.join(', ')}`);
   }
   if (report.summary.suppressed > 0)
     lines.push(`suppressed: ${plural(report.summary.suppressed, 'finding')}`);

@@ -1,7 +1,7 @@
-import { audit, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
+import { audit, printable, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
 import { loadConfig } from '../config.js';
 import type { ExitCode } from '../errors.js';
-import { exitCodeOf, nothingReadable, type FailLevel } from '../exit-code.js';
+import { exitCodeOf, nothingToJudge, type FailLevel } from '../exit-code.js';
 import { writeFile, writeStream, type Streams } from '../output.js';
 
 export interface AuditFlags {
@@ -26,20 +26,21 @@ function wantsColor(streams: Streams, toFile: boolean): boolean {
   return !toFile && streams.out.isTTY === true && (NO_COLOR ?? '') === '' && TERM !== 'dumb';
 }
 
-/** Damage and unreadable inputs, one line each on stderr: whoever only reads the report of a pipe still sees them. */
-function* complaints(report: AuditReport): Generator<string> {
-  for (const input of report.inputs) {
-    for (const { line, offset, reason, remedy } of input.damaged) {
-      const place = line !== undefined ? `:${line}` : offset !== undefined ? `@${offset}` : '';
-      yield `waybill: ${input.path}${place}: ${reason}. ${remedy}\n`;
-    }
+/**
+ * What was wrong with the inputs, on stderr: whoever reads the report in a pipe or a file still sees it. The terminal
+ * form shows it in the report itself.
+ */
+function* complaints(report: AuditReport, shown: boolean): Generator<string> {
+  for (const finding of shown ? [] : report.findings) {
+    if (finding.rule === 'input-damaged') yield `waybill: ${printable(finding.message)}\n`;
   }
-  if (nothingReadable(report)) {
-    yield (
-      'waybill: nothing in the inputs could be read, so nothing was judged.\n' +
-      '  Remedy: give an export of traces: OTLP JSON or JSON Lines, or the JSON that Jaeger exports.\n'
-    );
-  }
+  if (!nothingToJudge(report)) return;
+  const spans = report.inputs.reduce((sum, input) => sum + input.spans + input.logs, 0);
+  yield spans === 0
+    ? 'waybill: no span could be read, so nothing was judged.\n' +
+      '  Remedy: give an export of traces: OTLP JSON or JSON Lines, OTLP protobuf, or the JSON of Jaeger, Tempo or Zipkin.\n'
+    : `waybill: ${spans} spans were read, and none of them is of an MCP tool call, so nothing was judged.\n` +
+      '  Remedy: register an instrumentation for MCP in the client, the server, or both, and export again.\n';
 }
 
 /** `waybill audit`: the report on stdout or in a file, what was wrong with the inputs on stderr. */
@@ -71,7 +72,7 @@ export async function auditCommand(
     color: wantsColor(streams, flags.output !== undefined),
     ...(streams.out.columns === undefined ? {} : { width: streams.out.columns }),
   });
-  await writeStream(streams.err, complaints(report));
+  await writeStream(streams.err, complaints(report, flags.format === 'pretty' && flags.output === undefined));
   if (flags.output === undefined) await writeStream(streams.out, pieces);
   else writeFile(flags.output, pieces);
   return exitCodeOf(report, flags.failOn, flags.requireEvidence);
