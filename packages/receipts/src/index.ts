@@ -29,3 +29,14 @@ export type {
   SqlTx,
   Target,
 } from './types.js';
+export { classifyRetry } from './retry/classify-retry.js';
+export { RETRY_DEFAULTS } from './retry/delay.js';
+export type {
+  RetryAdvice,
+  RetryContract,
+  RetryDecision,
+  RetryNeed,
+  RetryOutcome,
+  RetryProgress,
+  RetryTool,
+} from './retry/types.js';
