@@ -19,6 +19,11 @@ export interface DecodeOptions {
   readonly integers: 'text' | 'bigint';
   /** Keep fields that the schema does not know as `unknownFields: {number: [base64 of the value]}`. */
   readonly keepUnknown?: boolean;
+  /**
+   * Makes decoding lenient: a damaged span, log record or metric is dropped and told of here, a list that breaks off is
+   * read as far as it goes. Offsets count from the start of the decoded bytes.
+   */
+  readonly onDamage?: (reason: string, offset: number) => void;
 }
 
 export interface Decoded {
@@ -39,6 +44,18 @@ export function decodeMessage(bytes: Uint8Array, message: Message, options: Deco
   return { value, known: decoder.known, replaced: decoder.replaced };
 }
 
+/** Messages that hold records, and the records themselves: the grain of what a lenient decoding gives up. */
+const LISTS = new Set([
+  'resourceSpans',
+  'scopeSpans',
+  'resourceLogs',
+  'scopeLogs',
+  'resourceMetrics',
+  'scopeMetrics',
+  'trace',
+]);
+const RECORDS = new Set(['spans', 'logRecords', 'metrics']);
+
 class Decoder {
   replaced = false;
   known = 0;
@@ -53,9 +70,26 @@ class Decoder {
     this.options = options;
   }
 
-  message(message: Message, end: number, depth: number): Record<string, unknown> {
-    if (depth > MAX_DEPTH) throw new ProtobufError('messages nested too deeply', this.at);
+  /** The fields up to `end`; in a lenient list of records as many as can be read. */
+  message(message: Message, end: number, depth: number, list = depth === 0): Record<string, unknown> {
     const out: Record<string, unknown> = {};
+    const { onDamage } = this.options;
+    if (!list || onDamage === undefined) {
+      this.fields(out, message, end, depth);
+      return out;
+    }
+    try {
+      this.fields(out, message, end, depth);
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      onDamage(error.message, error.offset);
+      this.at = end;
+    }
+    return out;
+  }
+
+  private fields(out: Record<string, unknown>, message: Message, end: number, depth: number): void {
+    if (depth > MAX_DEPTH) throw new ProtobufError('messages nested too deeply', this.at);
     while (this.at < end) {
       const tag = this.varint32(end);
       const number = tag >>> 3;
@@ -66,7 +100,6 @@ class Decoder {
       else this.field(out, field, wireType, end, depth);
       if (depth === 0 && field !== undefined) this.known += 1;
     }
-    return out;
   }
 
   private field(
@@ -79,8 +112,8 @@ class Decoder {
     const { type, name } = field;
     if (typeof type !== 'string') {
       if (wireType !== 2) throw new ProtobufError(`'${name}' is no message`, this.at);
-      const stop = this.length(end);
-      const value = this.message(type(), stop, depth + 1);
+      const value = this.submessage(field.name, type(), end, depth + 1);
+      if (value === undefined) return;
       if (field.repeated === true) append(out, name, value);
       // A message that comes twice is merged (protobuf.dev, "Last One Wins").
       else out[name] = typeof out[name] === 'object' ? { ...out[name], ...value } : value;
@@ -95,6 +128,34 @@ class Decoder {
     const value = this.scalar(type, wireType, end, name);
     if (field.repeated === true) append(out, name, value);
     else out[name] = value;
+  }
+
+  /** Undefined for a damaged record of a lenient decoding. */
+  private submessage(
+    name: string,
+    message: Message,
+    end: number,
+    depth: number,
+  ): Record<string, unknown> | undefined {
+    const { onDamage } = this.options;
+    if (onDamage === undefined) return this.message(message, this.length(end), depth);
+    if (LISTS.has(name)) {
+      const start = this.at;
+      const length = this.varint32(end);
+      const stop = this.at + length;
+      if (stop > end) onDamage('a list that breaks off', start);
+      return this.message(message, Math.min(stop, end), depth, true);
+    }
+    const stop = this.length(end);
+    if (!RECORDS.has(name)) return this.message(message, stop, depth);
+    try {
+      return this.message(message, stop, depth);
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      onDamage(error.message, error.offset);
+      this.at = stop;
+      return undefined;
+    }
   }
 
   private scalar(type: ScalarType, wireType: number, end: number, name: string): unknown {

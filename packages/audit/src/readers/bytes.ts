@@ -86,7 +86,8 @@ export async function* unzstd(chunks: Chunks, maxRatio: number): Chunks {
   }
   const ready: Uint8Array[] = [];
   const unpack = new Decompress((data) => {
-    if (data.length > 0) ready.push(data);
+    // The library goes on using its window.
+    if (data.length > 0) ready.push(Uint8Array.from(data));
   });
   const guard = new InflateGuard(maxRatio);
   for await (const chunk of chunks) {
@@ -96,6 +97,27 @@ export async function* unzstd(chunks: Chunks, maxRatio: number): Chunks {
   }
   unpack.push(new Uint8Array(0), true);
   for (const data of ready.splice(0)) yield guard.pass(data);
+}
+
+type ZstdSync = (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
+const zstdDecompressSync = (zlib as { zstdDecompressSync?: ZstdSync }).zstdDecompressSync;
+
+/** One message that was packed on its own; undefined when it is damaged or unpacks to more than the limit. */
+export function unzstdWhole(bytes: Uint8Array, limit: number): Uint8Array | undefined {
+  try {
+    if (zstdDecompressSync !== undefined) return zstdDecompressSync(bytes, { maxOutputLength: limit });
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    const unpack = new Decompress((data) => {
+      length += data.length;
+      if (length > limit) throw new InflateLimitError(`unpacks to more than ${limit} bytes`);
+      parts.push(Uint8Array.from(data));
+    });
+    unpack.push(bytes, true);
+    return Buffer.concat(parts);
+  } catch {
+    return undefined;
+  }
 }
 
 async function* inflate(chunks: Chunks, stream: NodeJS.ReadWriteStream, maxRatio: number): Chunks {

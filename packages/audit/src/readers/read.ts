@@ -1,6 +1,7 @@
 /** Reads one input, whatever it is, and tells the sink of every span, stage log and damaged place in its order. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Damage, InputSummary, Sink } from '../model.js';
+import { readBinary } from './binary.js';
 import {
   chunksOfBytes,
   chunksOfFile,
@@ -104,16 +105,28 @@ async function readFile(path: string, input: Input): Promise<void> {
   let fd: number | undefined;
   try {
     fd = openSync(path, 'r');
-    const head = Buffer.allocUnsafe(HEAD_BYTES);
-    const length = readSync(fd, head, 0, head.length, null);
-    input.bytes += length;
-    if (sniff(head.subarray(0, length)) === 'text') readPlainFile(fd, head.subarray(0, length), input);
-    else await readChunks(afterHead(head.subarray(0, length), counting(chunksOfFile(fd), input)), input);
+    const head = readHead(fd);
+    input.bytes += head.length;
+    const whole = head.length < HEAD_BYTES;
+    if (sniff(head, whole, input.reading.limits.maxRecordBytes) === 'text') readPlainFile(fd, head, input);
+    else await readChunks(afterHead(head, counting(chunksOfFile(fd), input)), input);
   } catch (error) {
     readFailed(error, input);
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
+}
+
+/** A pipe gives what it has; the head is whole or the input is at its end. */
+function readHead(fd: number): Buffer {
+  const head = Buffer.allocUnsafe(HEAD_BYTES);
+  let length = 0;
+  while (length < head.length) {
+    const read = readSync(fd, head, length, head.length - length, null);
+    if (read === 0) break;
+    length += read;
+  }
+  return head.subarray(0, length);
 }
 
 async function* afterHead(head: Buffer, rest: Chunks): Chunks {
@@ -150,7 +163,7 @@ const MAX_LAYERS = 3;
 async function readChunks(chunks: Chunks, input: Input, layers = 0): Promise<void> {
   const { reading } = input;
   const { head, all } = await takeHead(chunks, HEAD_BYTES);
-  const kind = sniff(head);
+  const kind = sniff(head, head.length < HEAD_BYTES, reading.limits.maxRecordBytes);
   switch (kind) {
     case 'gzip':
     case 'zstd': {
@@ -167,6 +180,10 @@ async function readChunks(chunks: Chunks, input: Input, layers = 0): Promise<voi
     case 'utf-16le':
     case 'utf-16be':
       await readText(utf8OfUtf16(all, kind), input);
+      return;
+    case 'framed':
+    case 'protobuf':
+      await readBinary(all, kind, reading, input.only);
       return;
     case 'text':
       await readText(all, input);

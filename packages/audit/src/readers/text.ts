@@ -29,23 +29,9 @@ export function openText(reading: Reading, options: TextOptions): TextInput {
     record(bytes, line, alone) {
       reading.line = line;
       reading.begin();
-      const text = bytes.toString('utf8');
-      let root: Json;
-      try {
-        root = reading.exact ? parseExact(text) : (JSON.parse(text) as Json);
-      } catch {
-        return false;
-      }
-      if (alone) lines += 1;
-      // A replacement character may stand in the text itself; only its absence from the bytes is damage.
-      if (text.includes('\uFFFD') && !isUtf8(bytes)) {
-        reading.damage(
-          'bytes that are not UTF-8 (read as U+FFFD)',
-          'export again, or repair the encoding; the record was read',
-        );
-      }
-      readParsed(root, text, reading, quiet);
-      return true;
+      const parsed = readJson(bytes, reading, quiet);
+      if (parsed && alone) lines += 1;
+      return parsed;
     },
     problem(problem, bytes, line) {
       reading.line = line;
@@ -64,6 +50,32 @@ export function openText(reading: Reading, options: TextOptions): TextInput {
       else if (reading.format !== '') reading.format += '-json';
     },
   };
+}
+
+/** Reads one JSON object that the framing of a binary input holds. */
+export function readJsonRecord(bytes: Buffer, reading: Reading): void {
+  if (!readJson(bytes, reading, () => false))
+    reading.damage(PROBLEMS.broken.reason(bytes), PROBLEMS.broken.remedy);
+}
+
+/** False, with nothing read, when the bytes are not JSON. */
+function readJson(bytes: Buffer, reading: Reading, quiet: () => boolean): boolean {
+  const text = bytes.toString('utf8');
+  let root: Json;
+  try {
+    root = reading.exact ? parseExact(text) : (JSON.parse(text) as Json);
+  } catch {
+    return false;
+  }
+  // A replacement character may stand in the text itself; only its absence from the bytes is damage.
+  if (text.includes('\uFFFD') && !isUtf8(bytes)) {
+    reading.damage(
+      'bytes that are not UTF-8 (read as U+FFFD)',
+      'export again, or repair the encoding; the record was read',
+    );
+  }
+  readParsed(root, text, reading, quiet);
+  return true;
 }
 
 function readParsed(root: Json, text: string, reading: Reading, quiet: () => boolean): void {

@@ -1,0 +1,228 @@
+/**
+ * Binary inputs: messages with their length before them (the Collector's file exporter, with or without zstd inside),
+ * and one bare protobuf message. Records are known by their byte offset, counted after decompression of the input.
+ */
+import { decodeMessage, ProtobufError } from '../protobuf/decode.js';
+import { LOGS, METRICS, TRACES, type Message } from '../protobuf/schema.js';
+import { unzstdWhole, type Chunks } from './bytes.js';
+import type { JsonObject } from './exact-json.js';
+import { readRecord } from './record.js';
+import type { Reading } from './reading.js';
+import { beginsFrame, frameLength, isZstd, varintAt } from './sniff.js';
+import { readJsonRecord } from './text.js';
+
+const INITIAL_BYTES = 1 << 18;
+const FRAME_HEADER = 4;
+const CUT = 'the writer was stopped in the middle of it, or the file was cut: export again if it matters';
+
+interface Layout {
+  /** Header and payload of the record at the start of the bytes; undefined when more bytes are needed. */
+  next(bytes: Buffer): { readonly header: number; readonly length: number } | undefined | 'broken';
+  /** Whether a record may begin here, to go on after damage. */
+  begins(bytes: Buffer): boolean;
+}
+
+function framed(maxRecordBytes: number): Layout {
+  return {
+    next(bytes) {
+      if (bytes.length < FRAME_HEADER) return undefined;
+      const length = frameLength(bytes);
+      if (length > maxRecordBytes) return 'broken';
+      if (bytes.length > FRAME_HEADER && length > 0 && bytes.length >= FRAME_HEADER + 16) {
+        if (!beginsFrame(bytes, maxRecordBytes)) return 'broken';
+      }
+      return { header: FRAME_HEADER, length };
+    },
+    begins: (bytes) => beginsFrame(bytes, maxRecordBytes),
+  };
+}
+
+/** Every element of field 1 is a record: with its tag and length it is an export request of its own. */
+function bare(maxRecordBytes: number): Layout {
+  return {
+    next(bytes) {
+      if (bytes.length === 0) return undefined;
+      if (bytes[0] !== 0x0a) return 'broken';
+      const length = varintAt(bytes, 1);
+      if (length === undefined) return bytes.length > 6 ? 'broken' : undefined;
+      if (length.value > maxRecordBytes) return 'broken';
+      return { header: 0, length: length.next + length.value };
+    },
+    begins: () => false,
+  };
+}
+
+/** Reads a binary input to its end. */
+export async function readBinary(
+  chunks: Chunks,
+  kind: 'framed' | 'protobuf',
+  reading: Reading,
+  only: ReadonlySet<number> | undefined,
+): Promise<void> {
+  const layout =
+    kind === 'framed' ? framed(reading.limits.maxRecordBytes) : bare(reading.limits.maxRecordBytes);
+  const records = new BinaryRecords(layout, reading, only);
+  for await (const chunk of chunks) records.push(chunk);
+  records.end();
+  reading.offset = undefined;
+  if (reading.format === 'otlp') reading.format = kind === 'framed' ? 'otlp-framed' : 'otlp-proto';
+}
+
+class BinaryRecords {
+  private buffer: Buffer = Buffer.allocUnsafe(INITIAL_BYTES);
+  private filled = 0;
+  private start = 0;
+  /** Byte offset in the input of `start`. */
+  private offset = 0;
+  /** Looks for the next record after damage. */
+  private lost = false;
+  private signal: Message | undefined;
+  private readonly layout: Layout;
+  private readonly reading: Reading;
+  private readonly only: ReadonlySet<number> | undefined;
+
+  constructor(layout: Layout, reading: Reading, only: ReadonlySet<number> | undefined) {
+    this.layout = layout;
+    this.reading = reading;
+    this.only = only;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.filled + chunk.length > this.buffer.length) {
+      const needed = this.filled - this.start + chunk.length;
+      const target = needed > this.buffer.length ? Buffer.allocUnsafe(needed * 2) : this.buffer;
+      this.buffer.copy(target, 0, this.start, this.filled);
+      this.buffer = target;
+      this.filled -= this.start;
+      this.start = 0;
+    }
+    this.buffer.set(chunk, this.filled);
+    this.filled += chunk.length;
+    this.drain();
+  }
+
+  end(): void {
+    if (this.filled === this.start || this.lost) return;
+    // What is left is shorter than its own length says.
+    this.begin();
+    this.reading.damage('the input ends in the middle of a record', CUT);
+    const rest = this.buffer.subarray(this.start, this.filled);
+    const next = this.layout.next(rest);
+    if (next === undefined || next === 'broken') return;
+    const payload = rest.subarray(next.header);
+    if (payload[0] === 0x0a) this.lenient(payload, this.offset + next.header);
+  }
+
+  private begin(): void {
+    this.reading.line = undefined;
+    this.reading.offset = this.offset;
+    this.reading.begin();
+  }
+
+  private advance(bytes: number): void {
+    this.start += bytes;
+    this.offset += bytes;
+  }
+
+  private drain(): void {
+    for (;;) {
+      const rest = this.buffer.subarray(this.start, this.filled);
+      if (this.lost && !this.search(rest)) return;
+      const bytes = this.buffer.subarray(this.start, this.filled);
+      const next = this.layout.next(bytes);
+      if (next === undefined) return;
+      if (next === 'broken') {
+        this.begin();
+        this.reading.damage(
+          'bytes that begin no record',
+          'copy or export the file again; what could be found after them was read',
+        );
+        this.lost = true;
+        this.advance(1);
+        continue;
+      }
+      const { header, length } = next;
+      if (bytes.length < header + length) return;
+      if (this.only?.has(this.offset) ?? true) {
+        this.begin();
+        this.record(bytes.subarray(header, header + length));
+      }
+      this.advance(header + length);
+    }
+  }
+
+  /** To the next bytes at which a record may begin; false when more bytes are needed. */
+  private search(rest: Buffer): boolean {
+    // A frame is believed only with its first bytes in sight.
+    const last = rest.length - 32;
+    for (let at = 0; at <= last; at += 1) {
+      if (!this.layout.begins(rest.subarray(at))) continue;
+      this.advance(at);
+      this.lost = false;
+      return true;
+    }
+    if (last > 0) this.advance(last);
+    return false;
+  }
+
+  private record(payload: Buffer): void {
+    const { reading } = this;
+    let bytes: Uint8Array = payload;
+    if (isZstd(payload)) {
+      const unpacked = unzstdWhole(payload, reading.limits.maxRecordBytes);
+      if (unpacked === undefined) {
+        reading.damage('a record whose zstd data is damaged', 'export again; the other records were read');
+        return;
+      }
+      bytes = unpacked;
+    }
+    if (bytes.length === 0) return;
+    if (bytes[0] === 0x7b) {
+      readJsonRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), reading);
+      return;
+    }
+    if (this.strict(bytes)) return;
+    this.lenient(bytes, this.offset);
+  }
+
+  /** The signal is not named in the bytes: the first that fits is kept for the records that follow. */
+  private strict(bytes: Uint8Array): boolean {
+    for (const message of new Set([this.signal ?? TRACES, TRACES, LOGS, METRICS])) {
+      try {
+        const { value, known, replaced } = decodeMessage(bytes, message, { integers: 'bigint' });
+        if (known === 0) continue;
+        this.signal = message;
+        if (replaced) {
+          this.reading.damage(
+            'text that is not UTF-8 (read as U+FFFD)',
+            'repair the emitter; the record was read',
+          );
+        }
+        this.deliver(value);
+        return true;
+      } catch (error) {
+        if (!(error instanceof ProtobufError)) throw error;
+      }
+    }
+    return false;
+  }
+
+  private lenient(bytes: Uint8Array, base: number): void {
+    const { reading } = this;
+    const { value } = decodeMessage(bytes, this.signal ?? TRACES, {
+      integers: 'bigint',
+      onDamage: (reason, offset) => {
+        reading.damage(
+          `protobuf: ${reason} at byte ${base + offset}`,
+          'export again; what else the record holds was read',
+        );
+      },
+    });
+    this.deliver(value);
+  }
+
+  private deliver(value: Readonly<Record<string, unknown>>): void {
+    if (Object.keys(value).length > 0 && readRecord(value as JsonObject, this.reading))
+      this.reading.records += 1;
+  }
+}
