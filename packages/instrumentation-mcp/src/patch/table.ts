@@ -5,7 +5,7 @@ export interface Invocation {
   readonly self: object;
   readonly args: readonly unknown[];
   /** Runs the SDK's own method, with other arguments where given. */
-  proceed(args?: readonly unknown[]): unknown;
+  readonly proceed: (args?: readonly unknown[]) => unknown;
 }
 
 export type Handler = (invocation: Invocation) => unknown;

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { HookPoint } from '../patch/hooks.js';
 import { holder } from '../patch/table.js';
 import type { McpInstrumentationConfig } from '../types.js';
 import { BoundedMap } from './bounded.js';
@@ -45,7 +44,7 @@ export interface RuntimeCore {
   readonly failures: Map<string, number>;
   config(): McpInstrumentationConfig;
   /** Runs `body`; a failure of ours is counted and never reaches the application. */
-  guard<T>(point: HookPoint | string, body: () => T): T | undefined;
+  guard<T>(point: string, body: () => T): T | undefined;
   failed(point: string, error: unknown): void;
   /** Hook points that are missing, for `waybill.instrumentation.degraded`. */
   degraded(): readonly string[];

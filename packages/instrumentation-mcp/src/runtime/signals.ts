@@ -1,5 +1,6 @@
 import { openSync, writeSync } from 'node:fs';
 import type { Context, Span } from '@opentelemetry/api';
+import { SeverityNumber } from '@opentelemetry/api-logs';
 import {
   ATTR_BOUNDARY_ID,
   ATTR_CALL_ID,
@@ -57,15 +58,13 @@ export function stageIdentity(core: RuntimeCore, target: SignalTarget): Record<s
   };
 }
 
-const SEVERITY_INFO = 9;
-
 function logSink(core: RuntimeCore, target: SignalTarget): StageSink {
   const identity = stageIdentity(core, target);
   return (stage, attributes) => {
     core.guard('stage.log', () => {
       core.deps.logger()?.emit({
         eventName: eventNameOf(stage),
-        severityNumber: SEVERITY_INFO,
+        severityNumber: SeverityNumber.INFO,
         timestamp: Date.now(),
         context: target.context,
         attributes: { ...identity, ...attributes },
@@ -92,7 +91,7 @@ function journalSink(core: RuntimeCore, path: string, target: SignalTarget): Sta
       const record = {
         timeUnixNano: now,
         observedTimeUnixNano: now,
-        severityNumber: SEVERITY_INFO,
+        severityNumber: SeverityNumber.INFO,
         eventName: eventNameOf(stage),
         traceId: spanContext.traceId,
         spanId: spanContext.spanId,

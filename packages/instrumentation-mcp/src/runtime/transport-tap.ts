@@ -155,6 +155,7 @@ function canTake(connection: Connection): boolean {
     case 'http':
     case 'legacy_sse':
     case 'custom':
+    default:
       return false;
   }
 }

@@ -59,6 +59,7 @@ function routeOf(core: RuntimeCore, leg: ClientLeg): MessageRoute {
       return 'memory';
     case 'http':
     case 'legacy_sse':
+    default:
       return core.flow.getStore()?.leg === leg ? 'own_stream' : 'other_stream';
   }
 }

@@ -209,6 +209,7 @@ function clientErrorType(outcome: CallOutcome, failureCode: string | undefined):
     case 'INVALID_TOOL_RESULT':
     case 'STREAM_INCOMPLETE':
     case 'TIMEOUT':
+    default:
       return outcome.outcome.toLowerCase();
   }
 }
