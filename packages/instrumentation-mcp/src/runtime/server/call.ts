@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api';
 import type { JsonRpcId, ReplyState } from '@waybill/core';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
 import type { CallIds } from '../ids.js';
 import type { StageRecorder } from '../stages.js';
+import type { HttpAnswer } from './sockets.js';
 
 /** One incoming JSON-RPC request. */
 export interface ServerCall {
@@ -22,7 +22,7 @@ export interface ServerCall {
   /** The request carried our call id: the reply echoes it. */
   readonly echo: boolean;
   /** The HTTP answer that the reply goes out on, where it is one. */
-  readonly response: ServerResponse | undefined;
+  readonly answer: HttpAnswer | undefined;
   readonly startedAt: number;
   /** Digest of the arguments, made when a nested call asks for it. */
   argumentsDigest(): string;
@@ -31,6 +31,8 @@ export interface ServerCall {
   handler: HandlerResult | undefined;
   /** A reply was given to `transport.send`. */
   replied: boolean;
+  /** That answer had ended before the reply was there: the reply goes another way, or waits for a reader. */
+  answerWasOver: boolean;
   replyState: ReplyState | undefined;
   /** What the reply was: the message, read once. */
   result: { readonly attributes: Attributes; readonly errorType: string | undefined } | undefined;

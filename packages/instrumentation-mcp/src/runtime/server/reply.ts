@@ -71,6 +71,7 @@ export function sendReply(
 /** Reads the reply and adds the echo of the call id; the result of the handler is not touched. */
 function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown {
   call.replied = true;
+  call.answerWasOver = call.answer?.state() === 'finished';
   call.connection.calls.delete(call.id);
   const result = readOwn(message, 'result');
   if (call.info.method === 'tools/list') rememberTools(call.connection.tools, result);
@@ -133,31 +134,21 @@ function rpcErrorType(code: number | undefined): string | undefined {
 /** `transport.send` took the reply. On a connection that is gone it says so all the same: the socket knows better. */
 function handedOver(core: RuntimeCore, call: ServerCall): void {
   call.stages?.record('server.result_sent');
-  const { response } = call;
-  if (response === undefined || call.stages === undefined) {
+  const { answer } = call;
+  if (answer === undefined || call.stages === undefined || call.answerWasOver) {
     finishCall(core, call, 'handed_over');
     return;
   }
-  if (response.writableFinished) {
-    flushed(core, call);
-    return;
-  }
-  if (response.destroyed || response.closed) {
-    cut(core, call);
-    return;
-  }
-  const done = (next: () => void): void => {
+  const over = (): void => {
     clearTimeout(timer);
-    response.removeListener('finish', onFinish);
-    response.removeListener('close', onClose);
-    core.guard('server.flush', next);
+    core.guard('server.flush', () => (answer.state() === 'finished' ? flushed(core, call) : cut(core, call)));
   };
-  const onFinish = (): void => done(() => flushed(core, call));
-  const onClose = (): void => done(() => (response.writableFinished ? flushed(core, call) : cut(core, call)));
-  const timer = setTimeout(() => done(() => finishCall(core, call, 'handed_over')), FLUSH_WAIT_MS);
+  const timer = setTimeout(() => {
+    stop();
+    core.guard('server.flush', () => finishCall(core, call, 'handed_over'));
+  }, FLUSH_WAIT_MS);
   timer.unref();
-  response.once('finish', onFinish);
-  response.once('close', onClose);
+  const stop = answer.onOver(over);
 }
 
 function flushed(core: RuntimeCore, call: ServerCall): void {

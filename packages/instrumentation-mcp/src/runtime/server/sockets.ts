@@ -3,14 +3,24 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { read } from '../../patch/foreign.js';
 
+/**
+ * One HTTP answer. `finished`: the socket took its last byte. `cut`: the connection was gone before. Node emits `finish`
+ * also for an answer that was ended after its socket had died, so the order of the two events decides.
+ */
+export interface HttpAnswer {
+  state(): 'open' | 'finished' | 'cut';
+  /** Calls `listener` when the answer is over, at once when it is. Returns how to stop. */
+  onOver(listener: () => void): () => void;
+}
+
 /** The HTTP answer that this asynchronous flow belongs to. Emptied when the answer is over. */
 interface Holder {
-  response: ServerResponse | undefined;
+  answer: HttpAnswer | undefined;
 }
 
 export interface ServerSockets {
   /** The open answer of the HTTP request that is being served here. */
-  current(): ServerResponse | undefined;
+  current(): HttpAnswer | undefined;
   stop(): void;
 }
 
@@ -25,20 +35,45 @@ export function watchServerSockets(): ServerSockets {
   const onStart = (message: unknown): void => {
     const response = read(message, 'response') as ServerResponse | undefined;
     if (response === undefined || typeof response.once !== 'function') return;
-    const holder: Holder = { response };
-    response.once('close', () => {
-      holder.response = undefined;
+    const holder: Holder = { answer: undefined };
+    holder.answer = watchAnswer(response, () => {
+      holder.answer = undefined;
     });
     storage.enterWith(holder);
   };
   subscribe(CHANNEL, onStart);
   return {
-    current: () => {
-      const response = storage.getStore()?.response;
-      return response === undefined || response.writableEnded || response.destroyed ? undefined : response;
-    },
+    current: () => storage.getStore()?.answer,
     stop: () => {
       unsubscribe(CHANNEL, onStart);
+    },
+  };
+}
+
+function watchAnswer(response: ServerResponse, over: () => void): HttpAnswer {
+  let state: ReturnType<HttpAnswer['state']> = 'open';
+  const listeners = new Set<() => void>();
+  const end = (how: 'finished' | 'cut'): void => {
+    if (state !== 'open') return;
+    state = how;
+    for (const listener of listeners) listener();
+    listeners.clear();
+  };
+  response.once('finish', () => {
+    end(response.destroyed ? 'cut' : 'finished');
+  });
+  response.once('close', () => {
+    end('cut');
+    over();
+  });
+  return {
+    state: () => state,
+    onOver: (listener) => {
+      if (state === 'open') listeners.add(listener);
+      else listener();
+      return () => {
+        listeners.delete(listener);
+      };
     },
   };
 }
