@@ -3,14 +3,16 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import type { ReportFormat } from '@waybill/audit';
 import type { AuditFlags } from './commands/audit.js';
 import type { ServeFlags } from './commands/serve.js';
+import { FAIL_LEVELS } from './exit-code.js';
 import { CliError, EXIT, describeError } from './errors.js';
 import type { Streams } from './output.js';
 import { parseMilliseconds, parseMoment, parsePort } from './values.js';
 
-const FAIL_LEVELS = ['error', 'warning', 'info', 'never'];
-const FORMATS = ['pretty', 'json'];
+/** Written out, so that help and usage errors load no auditor; the type keeps the list true. */
+const FORMATS: readonly ReportFormat[] = ['pretty', 'json'];
 
 const examples = {
   root: `
