@@ -31,6 +31,9 @@ export type {
 } from './types.js';
 export { classifyRetry } from './retry/classify-retry.js';
 export { RETRY_DEFAULTS } from './retry/delay.js';
+export { outcomeOfError, outcomeOfResult } from './retry/outcome-of-error.js';
+export { retryAdvice, retrying } from './retry/retrying.js';
+export type { RetryingOptions, ToolCaller } from './retry/retrying.js';
 export type {
   RetryAdvice,
   RetryContract,
