@@ -92,7 +92,7 @@ async function read(bytes: Uint8Array): Promise<{ spans: Span[]; logs: LogRecord
   return { spans: found, logs, summary };
 }
 
-function withoutPlace<T extends { readonly at: unknown }>(items: readonly T[]): object[] {
+function withoutPlace(items: readonly (Span | LogRecord)[]): object[] {
   return items.map(({ at: _at, ...item }) => item);
 }
 

@@ -8,8 +8,8 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
-/** Starts a string that stands for an integer literal. U+FFFF is no character, so no exporter writes it. */
-const MARK = '\uFFFFinteger:';
+/** Starts a string that stands for a number literal. U+FFFF is no character, so no exporter writes it. */
+const MARK = '\uFFFFnumber:';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -23,7 +23,8 @@ function isDigit(code: number): boolean {
 const SAFE_DIGITS = 15;
 
 /**
- * Like `JSON.parse`, but integer literals of 16 and more digits become strings that `exactInteger` reads.
+ * Like `JSON.parse`, but number literals that a double may not hold become strings, read by `exactInteger` and
+ * `exactDouble`.
  * @throws SyntaxError as `JSON.parse` does
  */
 export function parseExact(text: string): Json {
@@ -40,9 +41,10 @@ export function parseExact(text: string): Json {
       while (isDigit(text.charCodeAt(at))) at += 1;
       const digits = at - start - (code === MINUS ? 1 : 0);
       const next = text[at];
-      if (next === '.' || next === 'e' || next === 'E') {
-        at = endOfNumber(text, at);
-      } else if (digits > SAFE_DIGITS) {
+      const fraction = next === '.' || next === 'e' || next === 'E';
+      if (fraction) at = endOfNumber(text, at);
+      // A fraction or exponent is a double whatever its size, but `isRounded` could not tell it from an integer.
+      if (fraction ? isRounded(Number(text.slice(start, at))) : digits > SAFE_DIGITS) {
         out += `${text.slice(copied, start)}"${MARK}${text.slice(start, at)}"`;
         copied = at;
       }
@@ -69,10 +71,17 @@ function endOfNumber(text: string, start: number): number {
   return at;
 }
 
-/** The integer that `parseExact` put in place of a literal; undefined for every other value. */
+/** The integer that `parseExact` kept; undefined for every other value. */
 export function exactInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'string' || !value.startsWith(MARK)) return undefined;
-  return BigInt(value.slice(MARK.length));
+  const literal = value.slice(MARK.length);
+  return /^-?\d+$/.test(literal) ? BigInt(literal) : undefined;
+}
+
+/** The double that a kept literal stands for, rounded or not; undefined for every other value. */
+export function exactDouble(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !value.startsWith(MARK)) return undefined;
+  return Number(value.slice(MARK.length));
 }
 
 /** A number from `JSON.parse` that may stand for another integer in the source. */

@@ -5,7 +5,7 @@
  */
 import { ATTRIBUTE_ALIASES } from '@waybill/core';
 import type { Attributes, AttributeValue, Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
-import { exactInteger, isObject, type JsonObject } from './exact-json.js';
+import { exactDouble, exactInteger, isObject, type JsonObject } from './exact-json.js';
 import { BARE, makeScope } from './otlp.js';
 import type { Reading } from './reading.js';
 import {
@@ -131,8 +131,11 @@ function tagValue(tag: JsonObject): AttributeValue {
   const type = tag['type'];
   if (type === 'float64' && typeof value === 'number') return value;
   if (typeof value === 'string') {
-    const exact = exactInteger(value);
-    if (exact !== undefined) return type === 'float64' ? Number(exact) : narrow(exact);
+    const double = exactDouble(value);
+    if (double !== undefined) {
+      const exact = type === 'float64' ? undefined : exactInteger(value);
+      return exact === undefined ? double : narrow(exact);
+    }
     // The UI's export writes large int64 tags as strings.
     if (type === 'int64' && /^-?\d{1,20}$/.test(value)) return narrow(BigInt(value));
     if (type === 'bool') return value === 'true';

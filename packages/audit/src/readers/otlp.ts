@@ -135,7 +135,9 @@ function eachScope(value: unknown, reading: Reading, signal: 'spans' | 'logs', v
       continue;
     }
     const resource = readResource(entry['resource'], reading);
-    const groups = list(scopesOf(entry, signal));
+    const scopes = scopesOf(entry, signal);
+    if (scopes === undefined) misspelled(entry, `scope ${signal}`, reading);
+    const groups = list(scopes);
     if (groups === undefined) {
       reading.damage(`scope ${signal} that are no list`, EXPORT_AGAIN);
       continue;
@@ -143,6 +145,13 @@ function eachScope(value: unknown, reading: Reading, signal: 'spans' | 'logs', v
     for (const group of groups) eachRecord(group, resource, reading, signal, visit);
   }
   return true;
+}
+
+/** A list that is missing while another list is there that nobody knows: a damaged key, or a format of its own. */
+function misspelled(group: JsonObject, what: string, reading: Reading): void {
+  const other = Object.keys(group).find((key) => Array.isArray(group[key]));
+  if (other === undefined) return;
+  reading.damage(`no ${what} here, but a list '${clip(other)}' that OTLP does not know`, EXPORT_AGAIN);
 }
 
 function scopesOf(entry: JsonObject, signal: 'spans' | 'logs'): unknown {
@@ -177,9 +186,10 @@ function eachRecord(
     group['scope'] ?? group['instrumentationLibrary'] ?? group['instrumentation_library'],
     reading,
   );
-  const records = list(
-    signal === 'spans' ? group['spans'] : (group['logRecords'] ?? group['log_records'] ?? group['logs']),
-  );
+  const raw =
+    signal === 'spans' ? group['spans'] : (group['logRecords'] ?? group['log_records'] ?? group['logs']);
+  if (raw === undefined) misspelled(group, signal, reading);
+  const records = list(raw);
   if (records === undefined) {
     reading.damage(`${signal} that are no list`, EXPORT_AGAIN);
     return;

@@ -4,6 +4,7 @@ import { parseExact, type Json } from './exact-json.js';
 import { JsonRecords, type RecordHandler, type RecordProblem } from './json-records.js';
 import { explainForeign, readRecord } from './record.js';
 import type { Reading } from './reading.js';
+import { salvage } from './salvage.js';
 import { ROUNDED } from './values.js';
 
 /** Tells how the records of a text input lay, for the name of the format. */
@@ -36,7 +37,13 @@ export function openText(reading: Reading, options: TextOptions): TextInput {
     problem(problem, bytes, line) {
       reading.line = line;
       reading.begin();
-      if (!quiet()) reading.damage(PROBLEMS[problem].reason(bytes), PROBLEMS[problem].remedy);
+      const saved = problem === 'incomplete' || problem === 'broken' ? salvage(bytes) : undefined;
+      if (!quiet() || saved !== undefined) {
+        const { reason, remedy } = PROBLEMS[problem];
+        const rest = saved === undefined ? '' : `; its ${saved.records} undamaged records were read`;
+        reading.damage(reason(bytes) + rest, remedy);
+      }
+      if (saved !== undefined) readJson(Buffer.from(saved.text), reading, quiet);
     },
     wantsLine: only === undefined ? undefined : (line) => only.has(line),
   };

@@ -4,7 +4,7 @@
  * caller names the place.
  */
 import type { AttributeValue, SpanKind, StatusCode } from '../model.js';
-import { exactInteger, isObject, isRounded } from './exact-json.js';
+import { exactDouble, exactInteger, isObject, isRounded } from './exact-json.js';
 
 /**
  * Thrown when a number that must be exact came out of `JSON.parse` rounded. The record is then parsed again with
@@ -82,7 +82,9 @@ const DECIMAL = /^\d{1,20}$/;
 /** Nanoseconds since the epoch, 0n where absent: decimal string, number, `[seconds, nanoseconds]`, or a date text. */
 export function readNanos(value: unknown): bigint | undefined {
   if (typeof value === 'string') {
-    const nanos = DECIMAL.test(value) ? BigInt(value) : (exactInteger(value) ?? nanosOfDate(value));
+    const nanos = DECIMAL.test(value)
+      ? BigInt(value)
+      : (exactInteger(value) ?? integerOf(exactDouble(value)) ?? nanosOfDate(value));
     return nanos !== undefined && nanos >= 0n && nanos <= MAX_UINT64 ? nanos : undefined;
   }
   if (value === undefined || value === null) return 0n;
@@ -99,6 +101,10 @@ export function readNanos(value: unknown): bigint | undefined {
     }
   }
   return undefined;
+}
+
+function integerOf(value: number | undefined): bigint | undefined {
+  return Number.isInteger(value) ? BigInt(value ?? 0) : undefined;
 }
 
 const DATE = /^(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/i;
@@ -168,8 +174,8 @@ export function narrow(value: bigint): number | bigint {
 function readDouble(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
-  const exact = exactInteger(value);
-  if (exact !== undefined) return Number(exact);
+  const exact = exactDouble(value);
+  if (exact !== undefined) return exact;
   const trimmed = value.trim();
   if (trimmed === 'NaN') return NaN;
   const number = Number(trimmed);
@@ -184,7 +190,7 @@ export function readPlainValue(value: unknown, depth = 0): AttributeValue | unde
   switch (typeof value) {
     case 'string': {
       const exact = exactInteger(value);
-      return exact === undefined ? value : narrow(exact);
+      return exact === undefined ? (exactDouble(value) ?? value) : narrow(exact);
     }
     case 'number':
       if (isRounded(value)) throw ROUNDED;
