@@ -14,7 +14,9 @@ export type CutForm = 'fin' | 'rst' | 'end_body';
 
 export interface CutPlan {
   readonly form: CutForm;
-  /** Cut as soon as this many reply bytes of one connection were passed on (0: before the first). */
+  /** Whose bytes `afterBytes` counts. Default `to_client`; events are those of replies. */
+  readonly direction?: Direction;
+  /** Cut as soon as this many bytes of one connection were passed on (0: before the first). */
   readonly afterBytes?: number;
   /** Cut as soon as this many server-sent events (blank lines of the body) were passed on. */
   readonly afterEvents?: number;
@@ -53,7 +55,7 @@ interface Pair {
   readonly client: Socket;
   readonly server: Socket;
   readonly kept: Record<Direction, Buffer[]>;
-  replyBytes: number;
+  readonly bytes: Record<Direction, number>;
   replyEvents: number;
   headPassed: boolean;
   tail: string;
@@ -81,7 +83,7 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       client,
       server: upstream,
       kept: { to_server: [], to_client: [] },
-      replyBytes: 0,
+      bytes: { to_server: 0, to_client: 0 },
       replyEvents: 0,
       headPassed: false,
       tail: '',
@@ -116,25 +118,25 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
     }
     const to = direction === 'to_server' ? pair.server : pair.client;
     if (to.destroyed) return;
-    if (direction === 'to_server' || cutPlan === undefined) {
-      to.write(chunk);
-      return;
-    }
-    passReply(pair, chunk, cutPlan);
+    if (cutPlan === undefined || direction !== (cutPlan.direction ?? 'to_client')) to.write(chunk);
+    else passUntilCut(pair, direction, chunk, cutPlan);
   }
 
-  function passReply(pair: Pair, chunk: Buffer, plan: CutPlan): void {
+  function passUntilCut(pair: Pair, direction: Direction, chunk: Buffer, plan: CutPlan): void {
+    const to = direction === 'to_server' ? pair.server : pair.client;
     let keep = chunk.length;
-    if (plan.afterBytes !== undefined) keep = Math.min(keep, Math.max(0, plan.afterBytes - pair.replyBytes));
+    if (plan.afterBytes !== undefined) {
+      keep = Math.min(keep, Math.max(0, plan.afterBytes - pair.bytes[direction]));
+    }
     if (plan.afterEvents !== undefined) keep = Math.min(keep, eventBoundary(pair, chunk, plan.afterEvents));
-    if (keep > 0) pair.client.write(chunk.subarray(0, keep));
-    pair.replyBytes += keep;
+    pair.bytes[direction] += keep;
     const met =
-      (plan.afterBytes !== undefined && pair.replyBytes >= plan.afterBytes) ||
+      (plan.afterBytes !== undefined && pair.bytes[direction] >= plan.afterBytes) ||
       (plan.afterEvents !== undefined && pair.replyEvents >= plan.afterEvents);
-    if (!met) return;
-    cutPlan = undefined;
-    cut(pair, plan.form);
+    if (met) cutPlan = undefined;
+    // What was passed on must have left before the connection is closed behind it.
+    if (keep > 0) to.write(chunk.subarray(0, keep), () => met && cut(pair, plan.form));
+    else if (met) cut(pair, plan.form);
   }
 
   /**
@@ -203,16 +205,16 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
     },
     drop(direction) {
       holding[direction] = false;
-      for (const pair of [...pairs]) if (pair.kept[direction].splice(0).length > 0) cut(pair, 'fin');
+      for (const pair of pairs) if (pair.kept[direction].splice(0).length > 0) cut(pair, 'fin');
     },
     cutNow(form) {
-      for (const pair of [...pairs]) cut(pair, form);
+      for (const pair of pairs) cut(pair, form);
     },
     plan(plan) {
       cutPlan = plan;
     },
     async close() {
-      for (const pair of [...pairs]) {
+      for (const pair of pairs) {
         pair.client.destroy();
         pair.server.destroy();
       }
