@@ -70,8 +70,12 @@ function outcomeOf(text: string): Pick<Recorded, 'outcome' | 'reason' | 'attribu
 
 type Placed = readonly (readonly [string, number])[];
 
-function placed(stages: readonly string[]): Placed {
-  return stages.map((name, at) => [name.replace('*', ''), at]);
+/** A reply that is no JSON-RPC response is no `client.result_received` (DESIGN 2.2): the call failed. */
+const RESPONSE = /^(?:TOOL_|JSONRPC_|INPUT_|TASK_|INVALID_TOOL_RESULT|HTTP_ERROR\(400\))/;
+
+function placed(stages: readonly string[], outcome: string): Placed {
+  const end = RESPONSE.test(outcome) ? 'client.result_received' : 'client.failed';
+  return stages.map((name, at) => [name === 'client.result_received' ? end : name.replace('*', ''), at]);
 }
 
 const isClient = ([name]: readonly [string, number]): boolean => name.startsWith('client.');
@@ -97,7 +101,9 @@ interface Shape {
 }
 
 function leg(shape: Shape, over: Partial<Leg> = {}): Leg {
-  const all = placed(shape.stages).map(([name, at]) => [name, at + (shape.shift ?? 0)] as const);
+  const all = placed(shape.stages, shape.outcome).map(
+    ([name, at]) => [name, at + (shape.shift ?? 0)] as const,
+  );
   const clientStages = all.filter(isClient);
   const answer = serverOutcome(shape.outcome);
   return {
@@ -180,17 +186,7 @@ const swapped = (id: string, op: string, shift: number): Leg =>
   leg({ stages: OK, outcome: 'TOOL_SUCCESS', shift }, { callId: id, operationId: op });
 const retried = (receipts: readonly Json[], replayed: boolean): World => ({
   legs: [
-    leg({
-      stages: [
-        'client.sent',
-        'client.timeout',
-        'server.received',
-        'server.effect_requested',
-        'server.effect_confirmed',
-        'server.result_sent',
-      ],
-      outcome: 'TIMEOUT',
-    }),
+    leg({ stages: [...OK.slice(0, -1), 'client.timeout'], outcome: 'TIMEOUT' }),
     second(
       replayed
         ? {
@@ -266,6 +262,8 @@ const SPECIAL: Readonly<Record<string, readonly (Special | undefined)[]>> = {
       ),
   ],
   'C1.connect_refused': [undefined],
+  // The matrix lists both sides one after the other; the effect was committed before the cut.
+  'C2.reset_before_headers': [(fault) => base(fault, {}, { stages: [...OK.slice(0, -1), 'client.failed'] })],
   'C6.proxy_504_while_running': [
     (fault) =>
       base(fault, {
@@ -389,12 +387,25 @@ const SPECIAL: Readonly<Record<string, readonly (Special | undefined)[]>> = {
   'E5.receipt_forged': [
     async (fault) => base(fault, { receipts: [await signed('attacker')], options: { keys } }),
   ],
+  // Presented: the agent's span names the receipt of another operation, or the receipt names a call of this one.
   'E6.receipt_replayed': [
-    async (fault) =>
-      base(fault, {
-        receipts: [await signed('writer', { operation_id: 'row-7:done:v1' })],
-        options: { keys },
-      }),
+    async (fault) => {
+      const other = leg(
+        { stages: OK, outcome: 'TOOL_SUCCESS', shift: 20 },
+        { callId: 'c-7', operationId: 'row-7:done:v1' },
+      );
+      const id = '8d2f9b1e-0000-4000-8000-000000000007';
+      const genuine = { receipt_id: id, operation_id: 'row-7:done:v1', call_id: 'c-7' };
+      const [named, called] = await Promise.all([
+        signed('writer', genuine),
+        signed('writer', { ...genuine, call_id: 'c-1' }),
+      ]);
+      const naming = { client: { attributes: { 'waybill.receipt.id': id } } };
+      return [
+        ...base(fault, { receipts: [named], options: { keys } }, naming),
+        ...base(fault, { receipts: [called], options: { keys } }),
+      ].map((world) => ({ ...world, legs: [...world.legs, other] }));
+    },
   ],
   'E8.receipt_tail_truncated': [undefined, (fault) => base(fault, { ...none, targets: [applied] })],
   'F14.accepted_202': [

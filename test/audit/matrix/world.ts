@@ -57,7 +57,7 @@ export function inputsOf(world: World): { readonly inputs: AuditInputs; readonly
     .join('');
   return {
     inputs: {
-      traces: [asSource(ordered.join(''))],
+      traces: ordered.length === 0 ? [] : [asSource(ordered.join(''))],
       receipts: [{ path: 'receipts.jsonl', text: receipts }],
       ...(world.targets === undefined ? {} : { targets: [asRecords('targets.jsonl', world.targets)] }),
       ...(world.outbox === undefined ? {} : { outbox: [asRecords('outbox.jsonl', world.outbox)] }),

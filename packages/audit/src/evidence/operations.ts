@@ -1,5 +1,11 @@
 /** Calls and records to operations: one intention with everything that speaks of it. */
-import { ATTR_EFFECT_KIND, ATTR_OPERATION_SOURCE, ATTR_RUN_ID, EFFECT_KINDS } from '@waybill/core';
+import {
+  ATTR_EFFECT_KIND,
+  ATTR_OPERATION_SOURCE,
+  ATTR_RECEIPT_ID,
+  ATTR_RUN_ID,
+  EFFECT_KINDS,
+} from '@waybill/core';
 import type { EffectKind } from '@waybill/core';
 import type { CallRows } from './joins.js';
 import type { BrokenReceipt, OutboxRow, ReceiptRow, TargetRow } from './records.js';
@@ -94,12 +100,27 @@ export function groupOperations(calls: readonly CallRows[], records: Records): r
       if (called !== undefined && called !== draft) called.misbound.push(row);
     }
   }
+  addPresented(byKey, records.receipts);
   for (const row of records.targets) ofRecord(row.operationId, row.callId).targets.push(row);
   for (const row of records.outbox) ofRecord(row.operationId, row.callId).outbox.push(row);
   for (const row of records.broken) {
     if (row.operationId !== undefined) ofRecord(row.operationId, undefined).broken.push(row);
   }
   return [...byKey.values()].map(finish).sort(byStart);
+}
+
+/** A span names a receipt as its own; when that is of another operation, it was taken from there. */
+function addPresented(byKey: ReadonlyMap<string, Draft>, receipts: readonly ReceiptRow[]): void {
+  if (receipts.length === 0) return;
+  const byId = new Map(receipts.map((row) => [row.receipt.receiptId, row]));
+  for (const draft of byKey.values()) {
+    for (const row of draft.calls.flatMap((call) => [...call.client, ...call.server])) {
+      const named = byId.get(textOf(row.attributes, ATTR_RECEIPT_ID) ?? '');
+      if (named === undefined || named.receipt.operationId === undefined) continue;
+      const own = named.receipt.operationId === draft.key || !hasOwnName(draft);
+      if (!own && !draft.misbound.includes(named)) draft.misbound.push(named);
+    }
+  }
 }
 
 /** Whether somebody who knows the intention named the operation; a generated name may differ on the two sides. */
