@@ -47,6 +47,7 @@ describe('judgeReadBack', () => {
 describe('comparedPart', () => {
   it('keeps of an object the fields that were expected, and anything else whole', () => {
     expect(comparedPart({ a: 1, b: 2 }, { a: 3, c: 4 })).toEqual({ a: 3 });
+    expect(comparedPart({ a: 1, b: undefined }, { a: 1, b: 2 })).toEqual({ a: 1 });
     expect(comparedPart('done', { a: 3 })).toEqual({ a: 3 });
     expect(comparedPart({ a: 1 }, 'done')).toBe('done');
   });

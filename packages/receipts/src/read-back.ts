@@ -67,7 +67,7 @@ export function comparedPart(expected: unknown, observed: unknown): unknown {
   if (!isObject(expected) || !isObject(observed)) return observed;
   return Object.fromEntries(
     Object.keys(expected)
-      .filter((key) => Object.hasOwn(observed, key))
+      .filter((key) => expected[key] !== undefined && Object.hasOwn(observed, key))
       .map((key) => [key, observed[key]]),
   );
 }
