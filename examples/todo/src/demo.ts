@@ -45,7 +45,11 @@ try {
   await stop(server);
   await serve.stop();
 
-  const report = await audit([files.traces], { receipts: [files.receipts], targets: [files.targets] });
+  const report = await audit({
+    traces: [files.traces],
+    receipts: [files.receipts],
+    targets: [files.targets],
+  });
   const shown = (path: string): string => relative(process.cwd(), path);
   process.stdout.write(
     [
