@@ -53,7 +53,8 @@ export function binary(which) {
   const go = goVersion();
   if (!go) return undefined;
   const hash = createHash('sha256').update(go);
-  for (const file of readdirSync(folder).sort()) hash.update(`\n${file}\n`).update(readFileSync(join(folder, file)));
+  for (const file of readdirSync(folder).sort())
+    hash.update(`\n${file}\n`).update(readFileSync(join(folder, file)));
   const path = join(cache, `${name}-${hash.digest('hex').slice(0, 16)}`);
   if (existsSync(path)) return path;
 
@@ -71,7 +72,9 @@ export function binary(which) {
   });
   renameSync(temporary, path);
   const megabytes = Math.round(statSync(path).size / 1e6);
-  process.stderr.write(`built ${name} in ${((Date.now() - started) / 1000).toFixed(1)} s, ${megabytes} MB: ${path}\n`);
+  process.stderr.write(
+    `built ${name} in ${((Date.now() - started) / 1000).toFixed(1)} s, ${megabytes} MB: ${path}\n`,
+  );
   return path;
 }
 

@@ -36,7 +36,8 @@ export const patterns = [
   },
   {
     class: 'phone number, international or North American',
-    pattern: '[+][0-9]{1,3}[0-9 ().-]{6,16}[0-9]|(?:[(][0-9]{3}[)] ?|\\b[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}\\b',
+    pattern:
+      '[+][0-9]{1,3}[0-9 ().-]{6,16}[0-9]|(?:[(][0-9]{3}[)] ?|\\b[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}\\b',
   },
   {
     class: 'stack trace',

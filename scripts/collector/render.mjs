@@ -58,7 +58,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       // Reported below like a difference.
     }
     if (present !== text) {
-      process.stderr.write(`collector-config/${name} is not what its sources give: run node scripts/collector/render.mjs\n`);
+      process.stderr.write(
+        `collector-config/${name} is not what its sources give: run node scripts/collector/render.mjs\n`,
+      );
       process.exitCode = 1;
     }
   }
