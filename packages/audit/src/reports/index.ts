@@ -1,13 +1,21 @@
 /** One function a format; each gives the report in pieces, so that no format holds a large report as one string. */
 import type { AuditReport } from '../report.js';
+import { renderGithub } from './github.js';
 import { renderJson } from './json.js';
+import { renderJsonLines } from './jsonl.js';
+import { renderJunit } from './junit.js';
 import { renderPretty, type PrettyOptions } from './pretty.js';
+import { renderSarif } from './sarif.js';
 
+export { renderGithub } from './github.js';
 export { renderJson, REPORT_SCHEMA } from './json.js';
+export { renderJsonLines } from './jsonl.js';
+export { renderJunit } from './junit.js';
 export { printable } from './text.js';
 export { renderPretty, type PrettyOptions } from './pretty.js';
+export { renderSarif } from './sarif.js';
 
-export const REPORT_FORMATS = ['pretty', 'json'] as const;
+export const REPORT_FORMATS = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** Renders `report`; `pretty` matters to the terminal form alone. */
@@ -21,5 +29,13 @@ export function renderReport(
       return renderPretty(report, pretty);
     case 'json':
       return renderJson(report);
+    case 'jsonl':
+      return renderJsonLines(report);
+    case 'junit':
+      return renderJunit(report);
+    case 'sarif':
+      return renderSarif(report);
+    case 'github':
+      return renderGithub(report);
   }
 }

@@ -90,7 +90,7 @@ function jsonCall(call: ReportCall): JsonValue {
   };
 }
 
-export function jsonOperation(operation: ReportOperation): JsonValue {
+export function jsonOperation(operation: ReportOperation): { readonly [key: string]: JsonValue } {
   return {
     key: operation.key,
     operationId: operation.operationId,
@@ -147,7 +147,7 @@ export function jsonFinding(finding: Finding): { readonly [key: string]: JsonVal
   };
 }
 
-function jsonSuppressed(finding: SuppressedFinding): JsonValue {
+export function jsonSuppressed(finding: SuppressedFinding): { readonly [key: string]: JsonValue } {
   return {
     ...jsonFinding(finding),
     suppression: { reason: finding.suppression.reason, until: finding.suppression.until },
