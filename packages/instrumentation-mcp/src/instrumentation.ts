@@ -41,24 +41,15 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   /** Hooks module loading, patches what is loaded already, and records from now on. */
   override enable(): void {
     super.enable();
-    const state = loadingState();
-    this.runtime ??= createRuntime({
-      tracer: () => this.tracerForSpan(),
-      meter: () => this.currentMeter(),
-      logger: () => this.logger,
-      config: () => this.getConfig(),
-      isEnabled: () => {
-        state.used = true; // only the wrappers ask here
-        return this.isEnabled();
-      },
-      warn: warnOnce,
-    });
-    installRuntime(this.runtime);
-    state.isEnabled = (): boolean => this.isEnabled();
-    hookRequireOfV1();
-    patchLoadedCommonJs();
-    patchInPlace();
-    installSelfCheck();
+    this.takeOver();
+    for (const step of [hookRequireOfV1, patchLoadedCommonJs, patchInPlace, installSelfCheck]) {
+      try {
+        step();
+      } catch (error) {
+        // A working directory that is gone, a damaged installation: the application must start all the same.
+        this._diag.error(`${step.name} failed, an MCP SDK may stay unseen`, error);
+      }
+    }
   }
 
   // disable() of the base is all that is needed: the wrappers ask isEnabled() and fall through. Nothing is unwrapped,
@@ -72,6 +63,31 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   override setMeterProvider(provider: MeterProvider): void {
     this.ownMeterProvider = true;
     super.setMeterProvider(provider);
+  }
+
+  /** Makes this instance the one that records. Its runtime survives `disable()`, and ends when another takes over. */
+  private takeOver(): void {
+    const state = loadingState();
+    if (this.runtime !== undefined) return;
+    state.retire();
+    const runtime = createRuntime({
+      tracer: () => this.tracerForSpan(),
+      meter: () => this.currentMeter(),
+      logger: () => this.logger,
+      config: () => this.getConfig(),
+      isEnabled: () => {
+        state.used = true; // only the wrappers ask here
+        return this.isEnabled();
+      },
+      warn: warnOnce,
+    });
+    installRuntime(runtime);
+    this.runtime = runtime;
+    state.isEnabled = (): boolean => this.isEnabled();
+    state.retire = (): void => {
+      this.runtime = undefined;
+      runtime.dispose();
+    };
   }
 
   private tracerForSpan(): Tracer {

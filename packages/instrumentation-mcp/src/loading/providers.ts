@@ -7,10 +7,11 @@ interface ProxyProvider {
 
 /**
  * Says once that spans go nowhere: the global tracer provider has nothing behind it. To be asked when a span is
- * needed, not at start, since an SDK may be registered in between. `OTEL_SDK_DISABLED=true` is a wish and no mistake.
+ * needed, not at start, since an SDK may be registered in between. `OTEL_SDK_DISABLED=true` and
+ * `OTEL_TRACES_EXPORTER=none`, with which NodeSDK registers no provider, are wishes and no mistakes.
  */
 export function warnWithoutSdk(name: string, version: string): void {
-  if (process.env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return;
+  if (isSet('OTEL_SDK_DISABLED', 'true') || isSet('OTEL_TRACES_EXPORTER', 'none')) return;
   const provider: object = trace.getTracerProvider();
   if (!isProxy(provider) || provider.getDelegateTracer(name, version) !== undefined) return;
   warnOnce(
@@ -18,6 +19,10 @@ export function warnWithoutSdk(name: string, version: string): void {
     'An MCP call was made and no OpenTelemetry TracerProvider is registered: its span is lost. Start an SDK, for ' +
       'example `new NodeSDK({ instrumentations: [new McpInstrumentation()] }).start()`, before the first MCP connection.',
   );
+}
+
+function isSet(variable: string, value: string): boolean {
+  return process.env[variable]?.trim().toLowerCase() === value;
 }
 
 /** By feature and not by class: the application may have another copy of the API than this package. */

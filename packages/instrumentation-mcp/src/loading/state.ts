@@ -24,6 +24,8 @@ export interface LoadingState {
   registered: boolean;
   /** Whether a patched method was called: the copy of the SDK that the program uses is one that was patched. */
   used: boolean;
+  /** Ends what the instrumentation in charge listens to, when another one takes over. */
+  retire: () => void;
   /** Whether the instrumentation that was enabled last still is. */
   isEnabled: () => boolean;
 }
@@ -44,6 +46,7 @@ export function loadingState(): LoadingState {
     selfCheckInstalled: false,
     registered: false,
     used: false,
+    retire: () => undefined,
     isEnabled: () => false,
   });
 }
