@@ -154,6 +154,8 @@ export function readCount(value: unknown): number {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : 0;
 }
 
+const SMALL_INT = /^-?\d+$/;
+
 /** A 64-bit integer as number where that is exact, else as bigint. */
 export function readInt(value: unknown): number | bigint | undefined {
   if (typeof value === 'number') {
@@ -162,6 +164,8 @@ export function readInt(value: unknown): number | bigint | undefined {
   }
   if (typeof value === 'bigint') return narrow(value);
   if (typeof value !== 'string') return undefined;
+  // Up to 15 digits are exact as they are.
+  if (value.length <= 15 && SMALL_INT.test(value)) return Number(value);
   const exact = /^-?\d{1,20}$/.test(value) ? BigInt(value) : exactInteger(value);
   return exact === undefined ? undefined : narrow(exact);
 }
@@ -216,6 +220,11 @@ export function readPlainValue(value: unknown, depth = 0): AttributeValue | unde
  */
 export function readAnyValue(value: unknown, depth = 0): AttributeValue | undefined {
   if (!isObject(value)) return readPlainValue(value, depth);
+  // Nearly all values are text, and most others integers: both without a list of keys.
+  const text = value['stringValue'];
+  if (typeof text === 'string') return text;
+  const int = value['intValue'];
+  if (int !== undefined) return readInt(int);
   if (depth > MAX_DEPTH) return null;
   for (const key of Object.keys(value)) {
     const inner = value[key];
