@@ -30,7 +30,7 @@ interface Cell {
 interface Probe {
   readonly probe: string;
   readonly transport: string;
-  readonly reply: HttpReply & StdioReply & LegacyReply;
+  readonly reply: HttpReply & StdioReply & LegacyReply & { readonly then?: StdioReply['after'] };
 }
 
 const load = (name: string): unknown =>
@@ -101,7 +101,9 @@ async function surfaceOf(cell: Cell, reply: Probe['reply']): Promise<Surface> {
         }
       }
       case 'stdio': {
-        const command = { ...stdioPeer(reply), stderr: 'ignore' as const };
+        const { then: after, ...rest } = reply;
+        const stdio: StdioReply = after === undefined ? rest : { ...rest, after };
+        const command = { ...stdioPeer(stdio), stderr: 'ignore' as const };
         await client.connect((v1 ? new StdioV1(command) : new StdioV2(command)) as never);
         const both = await Promise.all(Array.from({ length: reply.calls ?? 1 }, () => call(client, cell)));
         await client.close();

@@ -68,3 +68,11 @@ describe('a cutting proxy', () => {
     expect(await call).toBe('data: one\n\ndata: two\n\n');
   });
 });
+
+describe('a cut of requests', () => {
+  test('leaves the server with the first bytes and the client without a reply', async () => {
+    proxy.plan({ form: 'rst', direction: 'to_server', afterBytes: 10 });
+    await expect(read()).rejects.toThrow('fetch failed');
+    expect(requests).toBe(0);
+  });
+});

@@ -38,7 +38,7 @@ export async function listen(
         await handle(request, response);
       })
       .catch((error: unknown) => {
-        if (stop.signal.aborted || incoming.destroyed) return;
+        if (stop.signal.aborted || response.destroyed) return;
         failures.push(error);
         if (!response.headersSent) response.writeHead(500);
         response.end();

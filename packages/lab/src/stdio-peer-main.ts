@@ -21,7 +21,7 @@ async function play(call: ToolCall): Promise<void> {
     if (delay > 0) await sleep(delay);
     await write(fillIds(fillPair(text), call));
   }
-  switch (reply.then) {
+  switch (reply.after) {
     case undefined:
     case 'stay':
       return;
@@ -36,7 +36,7 @@ async function play(call: ToolCall): Promise<void> {
       closeSync(1);
       return;
     default:
-      reply.then satisfies never;
+      reply.after satisfies never;
   }
 }
 

@@ -12,7 +12,7 @@ export interface StdioServerCommand {
  * The command that starts a stdio server which is correct up to the first `tools/call` and then plays the transcript.
  * It exits with code 0 when its stdin ends, or on SIGTERM.
  *
- * @example new StdioClientTransport(stdioPeer({ lines: [], then: 'exit', exit_code: 3 }))
+ * @example new StdioClientTransport(stdioPeer({ lines: [], after: 'exit', exit_code: 3 }))
  */
 export function stdioPeer(reply: StdioReply): StdioServerCommand {
   return {

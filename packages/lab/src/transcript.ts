@@ -36,7 +36,7 @@ export interface StdioReply {
   readonly lines?: readonly TimedText[];
   readonly chunks?: readonly TimedText[];
   /** Once all is written: stay (the default), exit, kill itself with SIGKILL, or close stdout and live on. */
-  readonly then?: 'stay' | 'exit' | 'kill' | 'close_stdout';
+  readonly after?: 'stay' | 'exit' | 'kill' | 'close_stdout';
   readonly exit_code?: number;
   /** Nothing is written until this many calls are in; `$FIRST_ID` and `$SECOND_ID` are then their ids. */
   readonly calls?: number;
