@@ -1,4 +1,4 @@
-import { metrics } from '@opentelemetry/api';
+import { diag, metrics } from '@opentelemetry/api';
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api';
 import { InstrumentationBase } from '@opentelemetry/instrumentation';
 import type { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
@@ -47,7 +47,8 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
         step();
       } catch (error) {
         // A working directory that is gone, a damaged installation: the application must start all the same.
-        this._diag.error(`${step.name} failed, an MCP SDK may stay unseen`, error);
+        const log = diag.createComponentLogger({ namespace: PACKAGE_NAME });
+        log.error(`${step.name} failed, an MCP SDK may stay unseen`, error);
       }
     }
   }
