@@ -62,14 +62,14 @@ export function readMessage(message: unknown, context: ResponseContext): Message
     const fact = outcomeFact('INVALID_ENVELOPE', sameText ? 'id_type_mismatch' : 'id_mismatch');
     return {
       kind: 'misaddressed',
-      reading: { ...NOTHING, ...rpc, fact, uncorrelatedError: rpc !== undefined && !sameText },
+      reading: responseReading(fact, { rpc, uncorrelatedError: rpc !== undefined && !sameText }),
     };
   }
   if (result !== undefined && error !== undefined) return response('INVALID_ENVELOPE', 'both_members');
   if (error === undefined) return { kind: 'response', reading: readToolResult(result, context) };
   const rpc = readError(error);
   if (rpc === undefined) return response('INVALID_ENVELOPE', 'error_shape');
-  return { kind: 'response', reading: { ...NOTHING, ...rpc, fact: outcomeFact('JSONRPC_ERROR') } };
+  return { kind: 'response', reading: responseReading(outcomeFact('JSONRPC_ERROR'), { rpc }) };
 }
 
 /**
@@ -87,11 +87,11 @@ export function classifyResponse(message: unknown, context: ResponseContext): Re
     case 'request':
     case 'notification':
     case 'foreign':
-      return { ...NOTHING, fact: outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc') };
+      return responseReading(outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc'));
     case 'batch':
       return batchIsLegal(context)
         ? responseOfBatch(reading.members, context)
-        : { ...NOTHING, fact: outcomeFact('INVALID_ENVELOPE', 'batch') };
+        : responseReading(outcomeFact('INVALID_ENVELOPE', 'batch'));
     default:
       return reading satisfies never;
   }
@@ -108,7 +108,7 @@ function responseOfBatch(members: readonly unknown[], context: ResponseContext):
     if (reading.kind === 'response') return reading.reading;
     if (reading.kind === 'misaddressed') misaddressed ??= reading.reading;
   }
-  return misaddressed ?? { ...NOTHING, fact: outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc') };
+  return misaddressed ?? responseReading(outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc'));
 }
 
 /** The result of a `tools/call`: complete, wanting input, a task handle, or none of them. */
@@ -120,11 +120,11 @@ export function readToolResult(result: unknown, { protocolVersion }: ResponseCon
     case 'input_required':
       // Requests for input, or only a state to send back (a server that wants to be asked again).
       return isObject(own(result, 'inputRequests')) || typeof own(result, 'requestState') === 'string'
-        ? { ...NOTHING, fact: outcomeFact('INPUT_REQUIRED'), resultType }
+        ? responseReading(outcomeFact('INPUT_REQUIRED'), { resultType })
         : invalid('result_type', resultType);
     case 'task':
       return typeof own(result, 'taskId') === 'string'
-        ? { ...NOTHING, fact: outcomeFact('TASK_PENDING'), resultType }
+        ? responseReading(outcomeFact('TASK_PENDING'), { resultType })
         : invalid('result_type', resultType);
     case 'complete':
     case undefined: // A server before 2026-07-28: the same as complete.
@@ -136,7 +136,7 @@ export function readToolResult(result: unknown, { protocolVersion }: ResponseCon
   if (!Array.isArray(content)) {
     const task = own(result, 'task');
     return content === undefined && isObject(task) && typeof own(task, 'taskId') === 'string'
-      ? { ...NOTHING, fact: outcomeFact('TASK_PENDING'), resultType }
+      ? responseReading(outcomeFact('TASK_PENDING'), { resultType })
       : invalid('content', resultType);
   }
   const isError = own(result, 'isError');
@@ -145,7 +145,7 @@ export function readToolResult(result: unknown, { protocolVersion }: ResponseCon
   if (structured !== undefined && !isObject(structured) && demandsObject(protocolVersion)) {
     return invalid('structured', resultType);
   }
-  return { ...NOTHING, fact: outcomeFact(isError === true ? 'TOOL_ERROR' : 'TOOL_SUCCESS'), resultType };
+  return responseReading(outcomeFact(isError === true ? 'TOOL_ERROR' : 'TOOL_SUCCESS'), { resultType });
 }
 
 /** Versions are dates and compare as text; a draft name or an unknown version proves nothing. */
@@ -167,20 +167,31 @@ export function readError(error: unknown): { rpcCode: number; rpcMessage: string
     : undefined;
 }
 
-const NOTHING = {
-  rpcCode: undefined,
-  rpcMessage: undefined,
-  resultType: undefined,
-  uncorrelatedError: false,
-} as const;
+/** A reading with the parts that it has. Written out: a spread would cost more than all the rest. */
+export function responseReading(
+  fact: OutcomeFact,
+  parts: {
+    readonly rpc?: { readonly rpcCode: number; readonly rpcMessage: string } | undefined;
+    readonly resultType?: string | undefined;
+    readonly uncorrelatedError?: boolean;
+  } = {},
+): ResponseReading {
+  return {
+    fact,
+    rpcCode: parts.rpc?.rpcCode,
+    rpcMessage: parts.rpc?.rpcMessage,
+    resultType: parts.resultType,
+    uncorrelatedError: parts.uncorrelatedError ?? false,
+  };
+}
 
 function response(outcome: 'INVALID_ENVELOPE', reason: 'both_members' | 'error_shape'): MessageReading {
-  return { kind: 'response', reading: { ...NOTHING, fact: outcomeFact(outcome, reason) } };
+  return { kind: 'response', reading: responseReading(outcomeFact(outcome, reason)) };
 }
 
 function invalid(
   reason: 'not_object' | 'result_type' | 'content' | 'is_error' | 'structured',
   resultType: string | undefined,
 ): ResponseReading {
-  return { ...NOTHING, fact: outcomeFact('INVALID_TOOL_RESULT', reason), resultType };
+  return responseReading(outcomeFact('INVALID_TOOL_RESULT', reason), { resultType });
 }

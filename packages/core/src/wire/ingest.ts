@@ -1,18 +1,11 @@
 import type { CallFacts } from './call-facts.js';
-import { batchIsLegal, readError, readMessage, type MessageReading } from './classify.js';
+import { batchIsLegal, readError, readMessage, responseReading, type MessageReading } from './classify.js';
 import { outcomeFact } from '../semconv/index.js';
 import { holdsResponse } from './conclude.js';
 import type { JsonRpcId, MessageRoute, Payload } from './types.js';
 
 /** A larger text is no error body of an MCP server; it is not parsed a second time. */
 const MAX_ERROR_BODY = 65_536;
-
-const NO_RESPONSE = {
-  rpcCode: undefined,
-  rpcMessage: undefined,
-  resultType: undefined,
-  uncorrelatedError: false,
-} as const;
 
 /** The payload of an event or line, seen as bytes before (or without) the SDK's parsing. */
 export function ingestPayload(facts: CallFacts, payload: Payload, where: 'own' | 'shared' | 'line'): void {
@@ -44,7 +37,7 @@ export function ingestPayload(facts: CallFacts, payload: Payload, where: 'own' |
   if (envelope === undefined) {
     if (where !== 'own') return;
     if (top === 'array' && !batchIsLegal(facts.context)) {
-      facts.candidate ??= { ...NO_RESPONSE, fact: outcomeFact('INVALID_ENVELOPE', 'batch') };
+      facts.candidate ??= responseReading(outcomeFact('INVALID_ENVELOPE', 'batch'));
     } else if (top !== 'array') facts.flags.add('sse_foreign_payload');
     return;
   }
@@ -73,7 +66,7 @@ function ingestEnvelope(facts: CallFacts, reading: MessageReading, where: 'own' 
     case 'foreign':
       if (where === 'own') facts.flags.add('sse_foreign_payload');
       if (reading.claimsId) {
-        facts.candidate ??= { ...NO_RESPONSE, fact: outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc') };
+        facts.candidate ??= responseReading(outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc'));
       }
       return;
     case 'request':
@@ -94,9 +87,9 @@ export function ingestBody(facts: CallFacts, value: unknown, progressToken: Json
   // In every other version the SDKs take an array apart and deliver its members as if it were legal.
   if (reading.kind === 'batch' && !batchIsLegal(facts.context)) {
     facts.bodyEchoes = Number.POSITIVE_INFINITY;
-    facts.candidate ??= { ...NO_RESPONSE, fact: outcomeFact('INVALID_ENVELOPE', 'batch') };
+    facts.candidate ??= responseReading(outcomeFact('INVALID_ENVELOPE', 'batch'));
   } else if (facts.response === undefined) {
-    facts.candidate ??= { ...NO_RESPONSE, fact: outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc') };
+    facts.candidate ??= responseReading(outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc'));
   }
 }
 
@@ -182,7 +175,7 @@ function accept(
       return;
     case 'foreign':
       if (reading.claimsId) {
-        facts.candidate ??= { ...NO_RESPONSE, fact: outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc') };
+        facts.candidate ??= responseReading(outcomeFact('INVALID_ENVELOPE', 'not_jsonrpc'));
       }
       return;
     case 'request':

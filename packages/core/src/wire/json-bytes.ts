@@ -68,3 +68,8 @@ export function isSimpleEscape(byte: number): boolean {
       return false;
   }
 }
+
+/** A character of a string that stands for itself in one byte. */
+export function isPlainAscii(byte: number): boolean {
+  return byte < 0x80 && byte >= 0x20 && byte !== 0x5c;
+}

@@ -1,5 +1,6 @@
 import {
   isScalar,
+  isPlainAscii,
   isScalarByte,
   isSimpleEscape,
   isWhiteSpace,
@@ -328,6 +329,7 @@ export class JsonScanner {
 
   #captured(): string | undefined {
     if (this.#capture === undefined || this.#captureCut) return undefined;
+    if (this.#capture.every(isPlainAscii)) return String.fromCharCode(...this.#capture);
     const raw = new TextDecoder().decode(Uint8Array.from(this.#capture));
     try {
       const value: unknown = JSON.parse(`"${raw}"`);

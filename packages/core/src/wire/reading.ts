@@ -144,9 +144,11 @@ function settle(facts: CallFacts, how: Settlement): CallOutcome {
   const { head } = facts;
   const rejected = how.kind === 'rejected' ? how : undefined;
   return {
-    ...decision.fact,
+    outcome: decision.fact.outcome,
+    layer: decision.fact.layer,
+    reason: decision.fact.reason,
     source: decision.source,
-    flags: CALL_FLAGS.filter((flag) => facts.flags.has(flag)),
+    flags: facts.flags.size === 0 ? [] : CALL_FLAGS.filter((flag) => facts.flags.has(flag)),
     rpcCode: reading?.rpcCode ?? facts.bodyError?.rpcCode ?? localCode(decision, rejected),
     rpcMessage: reading?.rpcMessage ?? facts.bodyError?.rpcMessage,
     httpStatus: head?.status,

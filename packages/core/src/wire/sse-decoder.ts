@@ -207,7 +207,7 @@ export class SseDecoder {
   #endField(): void {
     const field = this.#field;
     if (field === undefined || field === 'data' || field === 'unknown') return;
-    const value = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(this.#value));
+    const value = textOf(this.#value);
     if (field === 'event') this.#eventName = value;
     else if (field === 'id' && !value.includes('\0')) this.#lastEventId = value;
     else if (field === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value);
@@ -236,6 +236,12 @@ export class SseDecoder {
       overLimit: this.#dataBytes > this.#maxEventBytes,
     };
   }
+}
+
+function textOf(bytes: readonly number[]): string {
+  return bytes.every((byte) => byte < 0x80)
+    ? String.fromCharCode(...bytes)
+    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes));
 }
 
 function earlier(a: number, b: number): number {
