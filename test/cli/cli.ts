@@ -45,7 +45,10 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** A folder with these files; gone when the test is over. */
-export function folder(files: Readonly<Record<string, string>>): { readonly path: string; remove(): void } {
+export function folder(files: Readonly<Record<string, string>>): {
+  readonly path: string;
+  readonly remove: () => void;
+} {
   const path = mkdtempSync(join(tmpdir(), 'waybill-cli-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

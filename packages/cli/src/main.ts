@@ -12,7 +12,7 @@ import type { Streams } from './output.js';
 import { parseMilliseconds, parseMoment, parsePort } from './values.js';
 
 /** Written out, so that help and usage errors load no auditor; the type keeps the list true. */
-const FORMATS: readonly ReportFormat[] = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github'];
+const FORMATS: readonly ReportFormat[] = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github', 'html'];
 
 const examples = {
   root: `

@@ -3,7 +3,7 @@
  * the first ten of a kind in a step; the last line counts all of them.
  */
 import type { AuditReport, Finding } from '../report.js';
-import { SEVERITIES, pathsOf, placeText, plural, printable } from './text.js';
+import { SEVERITIES, pathsOf, placeTexts, plural, printable } from './text.js';
 
 const commands: Readonly<Record<Finding['level'], string>> = {
   error: 'error',
@@ -31,7 +31,7 @@ export function* renderGithub(report: AuditReport): Generator<string> {
       if (path !== undefined && path !== '-') properties.push(`file=${property(printable(path))}`);
       if (path !== undefined && place?.line !== undefined) properties.push(`line=${place.line}`);
       properties.push(`title=${property(finding.rule)}`);
-      const at = finding.at.map((each) => placeText(each, paths)).join(', ');
+      const at = placeTexts(finding.at, paths).join(', ');
       const text = [
         finding.message,
         finding.operation === null ? '' : `operation ${finding.operation}`,

@@ -1,6 +1,7 @@
 /** One function a format; each gives the report in pieces, so that no format holds a large report as one string. */
 import type { AuditReport } from '../report.js';
 import { renderGithub } from './github.js';
+import { renderHtml } from './html.js';
 import { renderJson } from './json.js';
 import { renderJsonLines } from './jsonl.js';
 import { renderJunit } from './junit.js';
@@ -8,6 +9,7 @@ import { renderPretty, type PrettyOptions } from './pretty.js';
 import { renderSarif } from './sarif.js';
 
 export { renderGithub } from './github.js';
+export { renderHtml } from './html.js';
 export { renderJson, REPORT_SCHEMA } from './json.js';
 export { renderJsonLines } from './jsonl.js';
 export { renderJunit } from './junit.js';
@@ -15,8 +17,20 @@ export { printable } from './text.js';
 export { renderPretty, type PrettyOptions } from './pretty.js';
 export { renderSarif } from './sarif.js';
 
-export const REPORT_FORMATS = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github'] as const;
+export const REPORT_FORMATS = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github', 'html'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
+const renderers: Readonly<
+  Record<ReportFormat, (report: AuditReport, pretty: PrettyOptions) => Iterable<string>>
+> = {
+  pretty: renderPretty,
+  json: renderJson,
+  jsonl: renderJsonLines,
+  junit: renderJunit,
+  sarif: renderSarif,
+  github: renderGithub,
+  html: renderHtml,
+};
 
 /** Renders `report`; `pretty` matters to the terminal form alone. */
 export function renderReport(
@@ -24,18 +38,5 @@ export function renderReport(
   format: ReportFormat,
   pretty: PrettyOptions,
 ): Iterable<string> {
-  switch (format) {
-    case 'pretty':
-      return renderPretty(report, pretty);
-    case 'json':
-      return renderJson(report);
-    case 'jsonl':
-      return renderJsonLines(report);
-    case 'junit':
-      return renderJunit(report);
-    case 'sarif':
-      return renderSarif(report);
-    case 'github':
-      return renderGithub(report);
-  }
+  return renderers[format](report, pretty);
 }

@@ -4,7 +4,7 @@
  * nor a failure would be true. What is not of one operation stands in a suite of its own.
  */
 import type { AuditReport, Finding, ReportOperation } from '../report.js';
-import { SEVERITIES, findingsByOperation, isSettled, pathsOf, placeText, printable } from './text.js';
+import { SEVERITIES, findingsByOperation, isSettled, pathsOf, placeTexts, printable } from './text.js';
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -34,7 +34,7 @@ function isLoud(finding: Finding): boolean {
 function describe(findings: readonly Finding[], paths: ReadonlyMap<string, string>): string {
   return findings
     .map((finding) => {
-      const at = finding.at.map((place) => placeText(place, paths)).join(', ');
+      const at = placeTexts(finding.at, paths).join(', ');
       const doubt = finding.certainty === 'suspected' ? ' (suspected)' : '';
       return `${finding.level} ${finding.rule}${doubt}: ${finding.message}${at === '' ? '' : `\n  at ${at}`}`;
     })
@@ -98,7 +98,7 @@ export function* renderJunit(report: AuditReport): Generator<string> {
   if (apart.length > 0) {
     yield `  <testsuite name="inputs" tests="${apart.length}" failures="${apart.length}" errors="0" skipped="0">\n`;
     for (const finding of apart) {
-      const name = finding.at.map((place) => placeText(place, paths)).join(', ') || finding.rule;
+      const name = placeTexts(finding.at, paths).join(', ') || finding.rule;
       yield `    <testcase name="${xml(printable(name))}" classname="${xml(finding.rule)}">\n${failure([finding], paths)}    </testcase>\n`;
     }
     yield '  </testsuite>\n';

@@ -1,5 +1,6 @@
 /** The report for a person at a terminal: a table, the findings, one closing sentence. */
 import { styleText } from 'node:util';
+import type { Verdict } from '@waybill/core';
 import Table from 'cli-table3';
 import type { AuditReport, Finding, ReportInput, ReportOperation } from '../report.js';
 import {
@@ -7,10 +8,11 @@ import {
   findingsByOperation,
   isSettled,
   pathsOf,
-  placeText,
+  placeTexts,
   plural,
   printable,
   shorten,
+  summarySentence,
   type Severity,
 } from './text.js';
 
@@ -41,25 +43,19 @@ function rowsOf(
   return report.operations.filter(troubled).slice(0, limit);
 }
 
-function verdictStyle(operation: ReportOperation): Style {
-  switch (operation.verdict) {
-    case 'verified_done':
-    case 'no_effect_expected':
-      return 'green';
-    case 'verified_not_done':
-    case 'not_delivered':
-    case 'open':
-    case 'executed_receipt_pending':
-      return 'cyan';
-    case 'unknown_needs_reconciliation':
-    case 'insufficient_evidence':
-      return 'yellow';
-    case 'false_success':
-    case 'duplicate_effect':
-    case 'evidence_conflict':
-      return 'red';
-  }
-}
+const verdictStyle: Readonly<Record<Verdict, Style>> = {
+  verified_done: 'green',
+  no_effect_expected: 'green',
+  verified_not_done: 'cyan',
+  not_delivered: 'cyan',
+  open: 'cyan',
+  executed_receipt_pending: 'cyan',
+  unknown_needs_reconciliation: 'yellow',
+  insufficient_evidence: 'yellow',
+  false_success: 'red',
+  duplicate_effect: 'red',
+  evidence_conflict: 'red',
+};
 
 function effectText(operation: ReportOperation): string {
   if (operation.effectKind === 'read') return 'read';
@@ -85,27 +81,6 @@ function remarksOf(operation: ReportOperation, findings: readonly Finding[]): st
   return [...rules, ...flags].join(', ') || '-';
 }
 
-function closingSentence(report: AuditReport): string {
-  const { verdicts, findings } = report.summary;
-  const total = report.coverage.operations;
-  if (total === 0) return 'No MCP tool call was found, so nothing was judged.';
-  const done = verdicts.verified_done ?? 0;
-  const reads = verdicts.no_effect_expected ?? 0;
-  const wrong =
-    (verdicts.false_success ?? 0) + (verdicts.duplicate_effect ?? 0) + (verdicts.evidence_conflict ?? 0);
-  const undecided = (verdicts.unknown_needs_reconciliation ?? 0) + (verdicts.insufficient_evidence ?? 0);
-  const parts = [`${done} proven done`];
-  if (reads > 0) parts.push(plural(reads, 'read'));
-  if (wrong > 0) parts.push(`${wrong} against what was reported or shown`);
-  if (undecided > 0) parts.push(`${undecided} not decided by this evidence`);
-  const others = total - done - reads - wrong - undecided;
-  if (others > 0) parts.push(`${others} open, pending or not done`);
-  const found = SEVERITIES.filter((level) => findings[level] > 0).map(
-    (level) => `${findings[level]} ${level}`,
-  );
-  return `Of ${plural(total, 'operation')}: ${parts.join(', ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
-}
-
 /** The report in pieces; join them, or write them one after the other. */
 export function* renderPretty(report: AuditReport, options: PrettyOptions): Generator<string> {
   const { color, width = 100, limit = 40 } = options;
@@ -115,11 +90,7 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
   const byOperation = findingsByOperation(report);
 
   for (const input of report.inputs) {
-    yield (
-      `${printable(input.path)}  ${input.format}, ${plural(input.spans, 'span')} (${input.mcpSpans} of MCP calls)` +
-      `${input.records > 0 ? `, ${plural(input.records, 'record')}` : ''}` +
-      `${input.logs > 0 ? `, ${plural(input.logs, 'log record')}` : ''}\n`
-    );
+    yield `${printable(input.path)}  ${input.format}, ${contentOf(input)}\n`;
   }
   yield '\n';
 
@@ -139,7 +110,7 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
         printable(shorten(operation.tool ?? '-', 24)),
         printable(operation.told ?? '-'),
         effectText(operation),
-        paint(verdictStyle(operation), operation.verdict),
+        paint(verdictStyle[operation.verdict], operation.verdict),
         operation.action === 'none' ? '-' : operation.action,
         remarksOf(operation, byOperation.get(operation.key) ?? []),
       ]);
@@ -157,7 +128,7 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
 
   yield* findingLines(report, limit, paint, paths);
   yield* coverageLines(report);
-  yield `${paint('bold', closingSentence(report))}\n`;
+  yield `${paint('bold', summarySentence(report))}\n`;
 }
 
 /** Columns by spaces alone: box lines make the eye count lines and break when copied. */
@@ -192,7 +163,7 @@ function* findingLines(
     const doubt = finding.certainty === 'suspected' ? ' (suspected)' : '';
     yield `${paint(severityStyle[finding.level], finding.level)}  ${finding.rule}${doubt}${about}\n`;
     yield `    ${printable(finding.message)}\n`;
-    const at = [...new Set(finding.at.map((place) => printable(placeText(place, paths))))];
+    const at = placeTexts(finding.at, paths).map(printable);
     if (at.length > 0) {
       yield `    at ${at.slice(0, places).join(', ')}${at.length > places ? ` and ${at.length - places} more` : ''}\n`;
     }

@@ -39,6 +39,14 @@ export function placeText(at: EvidenceRef, paths: ReadonlyMap<string, string>): 
   return at.spanId === undefined ? path : `${path} span ${at.spanId}`;
 }
 
+/** The places of a finding, each once: two sides of a call often stand in one line of a file. */
+export function placeTexts(
+  at: readonly EvidenceRef[],
+  paths: ReadonlyMap<string, string>,
+): readonly string[] {
+  return [...new Set(at.map((place) => placeText(place, paths)))];
+}
+
 /** Path of each input by its id. */
 export function pathsOf(report: AuditReport): ReadonlyMap<string, string> {
   return new Map(report.inputs.map((input) => [input.id, input.path]));
@@ -71,4 +79,26 @@ export function isoTime(unixNano: bigint): string {
   if (unixNano <= 0n) return '-';
   const date = new Date(Number(unixNano / 1_000_000n));
   return Number.isNaN(date.getTime()) ? '-' : date.toISOString();
+}
+
+/** The whole report in one sentence and its findings in a second. */
+export function summarySentence(report: AuditReport): string {
+  const { verdicts, findings } = report.summary;
+  const total = report.coverage.operations;
+  if (total === 0) return 'No MCP tool call was found, so nothing was judged.';
+  const done = verdicts.verified_done ?? 0;
+  const reads = verdicts.no_effect_expected ?? 0;
+  const wrong =
+    (verdicts.false_success ?? 0) + (verdicts.duplicate_effect ?? 0) + (verdicts.evidence_conflict ?? 0);
+  const undecided = (verdicts.unknown_needs_reconciliation ?? 0) + (verdicts.insufficient_evidence ?? 0);
+  const parts = [`${done} proven done`];
+  if (reads > 0) parts.push(plural(reads, 'read'));
+  if (wrong > 0) parts.push(`${wrong} against what was reported or shown`);
+  if (undecided > 0) parts.push(`${undecided} not decided by this evidence`);
+  const others = total - done - reads - wrong - undecided;
+  if (others > 0) parts.push(`${others} open, pending or not done`);
+  const found = SEVERITIES.filter((level) => findings[level] > 0).map(
+    (level) => `${findings[level]} ${level}`,
+  );
+  return `Of ${plural(total, 'operation')}: ${parts.join(', ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
 }

@@ -11,14 +11,9 @@ export interface ServeFlags {
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function describeEvent(event: ReceiverEvent): string | undefined {
-  switch (event.kind) {
-    case 'stored':
-      return undefined;
-    case 'quarantined':
-      return `quarantined: ${event.reason}; kept as ${event.file}`;
-    case 'refused':
-      return `answered 503, the sender is to come again: ${event.reason}`;
-  }
+  if (event.kind === 'quarantined') return `quarantined: ${event.reason}; kept as ${event.file}`;
+  if (event.kind === 'refused') return `answered 503, the sender is to come again: ${event.reason}`;
+  return undefined;
 }
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process as it does without us. */
