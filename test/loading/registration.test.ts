@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ATTR_CALL_ID, ATTR_OPERATION_ID, ATTR_OUTCOME, ATTR_RUN_ID } from '@waybill/core';
+import { build } from 'vite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fixture, fixtureUrl, pairOf, runNode, startCollector } from './harness.js';
 import type { Collector } from './harness.js';
@@ -19,7 +21,7 @@ const PROGRAMS = ['v1-memory', 'v1-http', 'v2-memory', 'v2-http'] as const;
 const WAYS = [
   { way: 'NodeSDK in --import', args: BY_NODE_SDK, endings: ['.mjs', '.cjs'] },
   { way: '--import register', args: BY_REGISTER, endings: ['.mjs', '.cjs'] },
-  { way: 'NodeSDK in --require', args: BY_REQUIRE, endings: ['.mjs', '.cjs'] },
+  { way: 'NodeSDK in --require', args: BY_REQUIRE, endings: ['.cjs'] },
 ] as const;
 const CASES = WAYS.flatMap(({ way, args, endings }) =>
   PROGRAMS.flatMap((program) => endings.map((ending) => ({ way, args, program: `${program}${ending}` }))),
@@ -119,6 +121,24 @@ it('records each call once when register and NodeSDK both bring an instrumentati
   });
   expect(run.code).toBe(0);
   expectOneCall();
+});
+
+it('sees a bundled and minified SDK that the program hands over', async () => {
+  // Below node_modules, so that the packages left outside the bundle are found from there.
+  const outDir = mkdtempSync(fileURLToPath(new URL('../../node_modules/.waybill-bundle-', import.meta.url)));
+  try {
+    await build({
+      configFile: false,
+      logLevel: 'silent',
+      ssr: { noExternal: true, external: ['@waybill/instrumentation-mcp'] },
+      build: { ssr: fixture('given.mjs'), outDir, emptyOutDir: false, minify: true },
+    });
+    const run = await runNode([...BY_NODE_SDK, join(outDir, 'given.js')], { env: environment() });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expectOneCall();
+  } finally {
+    rmSync(outDir, { recursive: true, force: true });
+  }
 });
 
 it('records nothing while disabled, and again once enabled', async () => {

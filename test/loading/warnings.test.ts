@@ -181,13 +181,13 @@ describe('calls without an OpenTelemetry SDK', () => {
     expect(codes(run.stderr)).toEqual(['WAYBILL_NO_SDK']);
   });
 
-  it.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
-    'are a wish with %o',
-    async (env) => {
-      const run = await runNode(['--import', REGISTER, fixture('v1-memory.mjs')], { env });
-      expect(run).toMatchObject({ code: 0, stderr: '' });
-    },
-  );
+  it.each([
+    ['OTEL_SDK_DISABLED', 'true'],
+    ['OTEL_TRACES_EXPORTER', 'none'],
+  ])('are a wish with %s=%s', async (name, value) => {
+    const run = await runNode(['--import', REGISTER, fixture('v1-memory.mjs')], { env: { [name]: value } });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+  });
 });
 
 describe('WAYBILL_CONFIG', () => {
