@@ -138,6 +138,8 @@ export interface InputSummary {
   readonly path: string;
   /** 'otlp-json', 'otlp-jsonl', 'otlp-proto', 'jaeger-json', …, or 'none' when nothing in it was understood. */
   readonly format: string;
+  /** Where the bytes of an input that cannot be read twice were kept; see `spoolDirectory`. */
+  readonly spooled?: string;
   /** Left out where the bytes were plain. */
   readonly compression?: 'gzip' | 'zstd';
   /** Bytes as stored, before decompression. */

@@ -1,5 +1,5 @@
 /** Where bytes come from and how they are unpacked. */
-import { readSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
@@ -26,6 +26,14 @@ export async function* chunksOfBytes(bytes: Uint8Array): Chunks {
 export async function* counted(chunks: Chunks, count: (bytes: number) => void): Chunks {
   for await (const chunk of chunks) {
     count(chunk.length);
+    yield chunk;
+  }
+}
+
+/** Passes chunks on and writes them to a file. */
+export async function* copied(chunks: Chunks, fd: number): Chunks {
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length;) at += writeSync(fd, chunk, at);
     yield chunk;
   }
 }

@@ -8,4 +8,13 @@ export {
   type InputSource,
   type OpenedInputs,
   type StandardInputSource,
+  type UrlSource,
 } from './source.js';
+export {
+  HEADERS_VARIABLE,
+  headersOfEnvironment,
+  type Backend,
+  type RemoteOptions,
+  type RemoteProgress,
+  type RemoteUrl,
+} from './remote/types.js';

@@ -1,10 +1,13 @@
 /** Reads one input, whatever it is, and tells the sink of every span, stage log and damaged place in its order. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { Damage, InputSummary, Sink } from '../model.js';
 import { readBinary } from './binary.js';
 import {
   chunksOfBytes,
   chunksOfFile,
+  copied,
   counted,
   gunzip,
   takeHead,
@@ -15,7 +18,9 @@ import {
 import { DEFAULT_LIMITS, type ReadLimits } from './limits.js';
 import { Reading } from './reading.js';
 import { HEAD_BYTES, sniff } from './sniff.js';
-import { openInputs, type InputSource } from './source.js';
+import { fetchInto } from './remote/fetch.js';
+import type { RemoteOptions } from './remote/types.js';
+import { openInputs, type InputSource, type StandardInputSource, type UrlSource } from './source.js';
 import { openText } from './text.js';
 
 export interface ReadOptions {
@@ -25,6 +30,13 @@ export interface ReadOptions {
    * are passed over at the speed of a scan. Take them from `EvidenceRef`.
    */
   readonly only?: ReadonlySet<number>;
+  /**
+   * Keeps what can be read only once (standard input, addresses) as a file in this folder, named in the summary as
+   * `spooled`, so that it can be read a second time. Without it nothing is kept.
+   */
+  readonly spoolDirectory?: string;
+  /** For addresses among the names of `readInputs`. */
+  readonly remote?: RemoteOptions;
 }
 
 interface Input {
@@ -52,12 +64,16 @@ export async function readInput(
     compression: undefined,
     bytes: 0,
   };
+  let spooled: string | undefined;
   switch (source.kind) {
     case 'file':
       await readFile(source.path, input);
       break;
     case 'stdin':
-      await readChunks(counting(source.stream ?? process.stdin, input), input);
+      spooled = await readStream(source, input, options.spoolDirectory);
+      break;
+    case 'url':
+      spooled = await readRemote(source, input, options.spoolDirectory);
       break;
     case 'bytes':
       await readChunks(counting(chunksOfBytes(source.bytes), input), input);
@@ -71,6 +87,7 @@ export async function readInput(
     id: source.id,
     path: source.path,
     format: reading.format === '' ? 'none' : reading.format,
+    ...(spooled === undefined ? {} : { spooled }),
     ...(input.compression === undefined ? {} : { compression: input.compression }),
     bytes: input.bytes,
     spans: reading.spans,
@@ -88,11 +105,59 @@ export async function readInputs(
   sink: Sink,
   options: ReadOptions = {},
 ): Promise<{ readonly inputs: readonly InputSummary[]; readonly problems: readonly Damage[] }> {
-  const { sources, problems } = openInputs(paths);
+  const { sources, problems } = openInputs(paths, options.remote);
   for (const problem of problems) sink.damage(problem);
   const inputs: InputSummary[] = [];
   for (const source of sources) inputs.push(await readInput(source, sink, options));
   return { inputs, problems };
+}
+
+/** Standard input, and the file that it was copied to. */
+async function readStream(
+  source: StandardInputSource,
+  input: Input,
+  folder: string | undefined,
+): Promise<string | undefined> {
+  const chunks = counting(source.stream ?? process.stdin, input);
+  if (folder === undefined) {
+    await readChunks(chunks, input);
+    return undefined;
+  }
+  const file = path.join(folder, `${source.id}.spool`);
+  const fd = openSync(file, 'w', 0o600);
+  try {
+    await readChunks(copied(chunks, fd), input);
+  } finally {
+    closeSync(fd);
+  }
+  return file;
+}
+
+/** An address: fetched into a file, which is then read. */
+async function readRemote(
+  source: UrlSource,
+  input: Input,
+  folder: string | undefined,
+): Promise<string | undefined> {
+  const directory = folder ?? mkdtempSync(path.join(tmpdir(), 'waybill-'));
+  const file = path.join(directory, `${source.id}.spool`);
+  try {
+    const problems = await fetchInto(file, source.remote, source.options);
+    await readFile(file, input);
+    for (const { kind, reason, remedy } of problems) {
+      if (kind === 'failed') input.reading.damage(reason, remedy);
+      else input.reading.gap('partial_answer', `${reason}; ${remedy}`);
+    }
+    if (input.bytes === 0 && problems.length === 0) {
+      input.reading.damage(
+        'the backend holds no such traces in this time range',
+        'ask for another time range or service; very recent spans may not be readable yet',
+      );
+    }
+  } finally {
+    if (folder === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+  return folder === undefined ? undefined : file;
 }
 
 function counting(chunks: Chunks, input: Input): Chunks {
@@ -101,10 +166,10 @@ function counting(chunks: Chunks, input: Input): Chunks {
   });
 }
 
-async function readFile(path: string, input: Input): Promise<void> {
+async function readFile(file: string, input: Input): Promise<void> {
   let fd: number | undefined;
   try {
-    fd = openSync(path, 'r');
+    fd = openSync(file, 'r');
     const head = readHead(fd);
     input.bytes += head.length;
     const whole = head.length < HEAD_BYTES;

@@ -1,13 +1,14 @@
 /**
- * Turns what was named on the command line into inputs: files, patterns, folders, `-` for standard input. What a file
+ * Turns what was named on the command line into inputs: files, patterns, folders, addresses, `-` for standard input. What a file
  * holds is decided by its bytes when it is read, never by its name.
  */
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { globSync, isDynamicPattern } from 'tinyglobby';
 import type { Damage } from '../model.js';
+import { remoteUrl, type RemoteOptions, type RemoteUrl } from './remote/types.js';
 
-export type InputSource = FileSource | StandardInputSource | BytesSource;
+export type InputSource = FileSource | StandardInputSource | BytesSource | UrlSource;
 
 interface NamedSource {
   /** 's1', 's2', … in the order in which inputs were named. */
@@ -34,6 +35,13 @@ export interface BytesSource extends NamedSource {
   readonly bytes: Uint8Array;
 }
 
+/** Traces that a backend is asked for. */
+export interface UrlSource extends NamedSource {
+  readonly kind: 'url';
+  readonly remote: RemoteUrl;
+  readonly options: RemoteOptions;
+}
+
 export interface OpenedInputs {
   readonly sources: readonly InputSource[];
   /** What was named and cannot be read at all: missing files, empty folders, patterns without a match. */
@@ -41,7 +49,7 @@ export interface OpenedInputs {
 }
 
 /** Finds the inputs; reads no contents. The order of the result is that of the names, inside a folder by name. */
-export function openInputs(paths: readonly string[]): OpenedInputs {
+export function openInputs(paths: readonly string[], remoteOptions: RemoteOptions = {}): OpenedInputs {
   const sources: InputSource[] = [];
   const problems: Damage[] = [];
   const seen = new Set<string>();
@@ -59,6 +67,13 @@ export function openInputs(paths: readonly string[]): OpenedInputs {
       if (seen.has('-')) continue;
       seen.add('-');
       sources.push({ kind: 'stdin', id: `s${sources.length + 1}`, path: '-' });
+      continue;
+    }
+    const remote = remoteUrl(name);
+    if (remote !== undefined) {
+      // Credentials in an address stay out of reports.
+      const path = name.replace(/\/\/[^/@]*@/, '//');
+      sources.push({ kind: 'url', id: `s${sources.length + 1}`, path, remote, options: remoteOptions });
       continue;
     }
     const kind = kindOf(name);

@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { bytesOf, collect } from './collect.test-support.js';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+
+async function one(value: unknown): ReturnType<typeof collect> {
+  return collect(bytesOf(JSON.stringify(value)));
+}
+
+describe('Jaeger API v1', () => {
+  const answer = {
+    data: [
+      {
+        traceID: '1',
+        processes: { p1: { serviceName: 'agent', tags: [{ key: 'host', type: 'string', value: 'h' }] } },
+        spans: [
+          {
+            traceID: '1',
+            spanID: '2',
+            operationName: 'tools/call x',
+            references: [
+              { refType: 'FOLLOWS_FROM', traceID: '9', spanID: '8' },
+              { refType: 'CHILD_OF', traceID: '1', spanID: '7' },
+              { refType: 'CHILD_OF', traceID: '1', spanID: '6' },
+            ],
+            startTime: 1790000000000001,
+            duration: 5,
+            tags: [
+              { key: 'span.kind', type: 'string', value: 'client' },
+              { key: 'error', type: 'bool', value: true },
+              { key: 'otel.status_description', type: 'string', value: 'lost' },
+              { key: 'otel.scope.name', type: 'string', value: 'sc' },
+              { key: 'w3c.tracestate', type: 'string', value: 'a=b' },
+              { key: 'call_id', type: 'string', value: 'c-1' },
+              { key: 'int', type: 'int64', value: '9007199254740993' },
+              { key: 'text', type: 'string', value: '9007199254740993' },
+              { key: 'binary', type: 'binary', value: 'AQI=' },
+            ],
+            logs: [
+              {
+                timestamp: 1790000000000002,
+                fields: [
+                  { key: 'event', type: 'string', value: 'client.sent' },
+                  { key: 'waybill.seq', type: 'int64', value: 1 },
+                ],
+              },
+              { timestamp: 1790000000000003, fields: [{ key: 'message', type: 'string', value: 'old' }] },
+            ],
+            processID: 'p1',
+            warnings: ['clock skew'],
+          },
+        ],
+      },
+    ],
+    errors: [{ code: 500, msg: 'half' }],
+  };
+
+  it('becomes the one model, with what it cannot carry named', async () => {
+    const { spans, gaps, damages } = await one(answer);
+    expect(damages).toEqual([]);
+    expect(spans[0]).toMatchObject({
+      traceId: '1'.padStart(32, '0'),
+      spanId: '2'.padStart(16, '0'),
+      parentSpanId: '7'.padStart(16, '0'),
+      traceState: 'a=b',
+      kind: 3,
+      status: { code: 2, message: 'lost' },
+      startTimeUnixNano: 1790000000000001000n,
+      endTimeUnixNano: 1790000000000006000n,
+      scope: { name: 'sc' },
+      resource: { serviceName: 'agent', attributes: { host: 'h' } },
+    });
+    expect(spans[0]?.attributes).toMatchObject({
+      'waybill.call.id': 'c-1',
+      int: 9007199254740993n,
+      text: '9007199254740993',
+      '@jaeger@warnings': ['clock skew'],
+    });
+    expect(spans[0]?.links.map(({ spanId }) => spanId)).toEqual([
+      '8'.padStart(16, '0'),
+      '6'.padStart(16, '0'),
+    ]);
+    expect(spans[0]?.events).toMatchObject([
+      { name: 'client.sent', timeUnixNano: 1790000000000002000n, attributes: { 'waybill.stage.seq': 1 } },
+      { name: 'old' },
+    ]);
+    expect(spans[0]?.lossy).toContain('nanoseconds');
+    expect(gaps).toMatchObject([{ kind: 'partial_answer' }]);
+  });
+
+  it.each<[string, unknown]>([
+    ['a trace that is no object', { data: [1, ...answer.data] }],
+    [
+      'a span that is no object',
+      { data: [{ ...answer.data[0], spans: [null, ...(answer.data[0]?.spans ?? [])] }] },
+    ],
+    [
+      'tags that are no list',
+      { data: [{ ...answer.data[0], spans: [{ ...answer.data[0]?.spans[0], tags: 'x' }] }] },
+    ],
+    [
+      'a start time that is text',
+      { data: [{ ...answer.data[0], spans: [{ ...answer.data[0]?.spans[0], startTime: 'x' }] }] },
+    ],
+  ])('%s is damage, the rest is read', async (_name, value) => {
+    const { spans, damages } = await one(value);
+    expect(spans).toHaveLength(1);
+    expect(damages.length).toBeGreaterThan(0);
+  });
+});
+
+describe('Zipkin v2', () => {
+  it('spans of an array of arrays become the one model', async () => {
+    const { spans, summary } = await one([
+      [
+        {
+          traceId: TRACE.slice(16),
+          id: 'b7ad6b7169203331',
+          parentId: '1',
+          kind: 'SERVER',
+          name: 'tools/call x',
+          timestamp: 1790000000000001,
+          duration: 7,
+          localEndpoint: { serviceName: 'todo' },
+          tags: {
+            'waybill.call_id': 'c-1',
+            'otel.status_code': 'ERROR',
+            'otel.scope.name': 'sc',
+            error: 'boom',
+          },
+          annotations: [
+            { timestamp: 1790000000000002, value: 'server.received' },
+            { timestamp: 1790000000000003, value: '"server.result_sent": {"waybill.seq":4}' },
+          ],
+        },
+      ],
+    ]);
+    expect(summary).toMatchObject({ format: 'zipkin-json', damaged: [] });
+    expect(spans[0]).toMatchObject({
+      traceId: TRACE.slice(16).padStart(32, '0'),
+      parentSpanId: '1'.padStart(16, '0'),
+      kind: 2,
+      status: { code: 2, message: 'boom' },
+      endTimeUnixNano: 1790000000000008000n,
+      attributes: { 'waybill.call.id': 'c-1' },
+      resource: { serviceName: 'todo' },
+      scope: { name: 'sc' },
+    });
+    expect(spans[0]?.events).toMatchObject([
+      { name: 'server.received' },
+      { name: 'server.result_sent', attributes: { 'waybill.stage.seq': 4 } },
+    ]);
+  });
+});
+
+describe('answers of backends', () => {
+  const trace = {
+    resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: TRACE, spanId: 'b7ad6b7169203331', name: 'n' }] }] }],
+  };
+
+  it.each<[string, unknown]>([
+    ['Tempo v2, partial by name', { trace, status: 'PARTIAL', message: 'too large' }],
+    ['Tempo v2, partial by number', { trace, status: 1 }],
+  ])('%s is a gap', async (_name, value) => {
+    const { spans, gaps } = await one(value);
+    expect(spans).toHaveLength(1);
+    expect(gaps).toMatchObject([{ kind: 'partial_answer' }]);
+  });
+
+  it.each<[string, unknown]>([
+    ['Tempo v2, complete', { trace, status: 'COMPLETE' }],
+    ['Jaeger v3', { result: trace }],
+    ['one entry of resourceSpans', trace.resourceSpans[0]],
+    ['one entry of scopeSpans', trace.resourceSpans[0]?.scopeSpans[0]],
+  ])('%s is read', async (_name, value) => {
+    const { spans, gaps, damages } = await one(value);
+    expect({ spans: spans.length, gaps, damages }).toEqual({ spans: 1, gaps: [], damages: [] });
+  });
+
+  it('stage logs and metrics beside spans: logs are read, metrics are no damage', async () => {
+    const { logs, damages } = await collect(
+      bytesOf(
+        [
+          JSON.stringify({ resourceMetrics: [] }),
+          JSON.stringify({
+            resourceLogs: [
+              {
+                scopeLogs: [
+                  {
+                    logRecords: [
+                      {
+                        timeUnixNano: '5',
+                        observedTimeUnixNano: '6',
+                        traceId: TRACE,
+                        spanId: 'b7ad6b7169203331',
+                        attributes: [
+                          { key: 'event.name', value: { stringValue: 'waybill.server.received' } },
+                        ],
+                        body: { stringValue: 'b' },
+                      },
+                    ],
+                  },
+                ],
+              },
+            ],
+          }),
+        ].join('\n'),
+      ),
+    );
+    expect(damages).toEqual([]);
+    expect(logs).toMatchObject([
+      {
+        eventName: 'waybill.server.received',
+        timeUnixNano: 5n,
+        observedTimeUnixNano: 6n,
+        traceId: TRACE,
+        body: 'b',
+      },
+    ]);
+  });
+
+  it('an export in UTF-16, as some shells write it, is read', async () => {
+    const text = `\uFEFF${JSON.stringify(trace)}\r\n`;
+    const { spans } = await collect(bytesOf(Buffer.from(text, 'utf16le')));
+    expect(spans).toHaveLength(1);
+  });
+});
