@@ -217,15 +217,15 @@ function crashOf(rule: Rule<unknown>, error: unknown, operation: Operation | und
   });
 }
 
-/** Sorted by operation, rule and place; a finding that was made twice is one. */
+/** Sorted by what it says before where: lines in another order give the same order of findings. Doubles are one. */
 function distinctFindings(findings: readonly Finding[]): readonly Finding[] {
   const sorted = [...findings].sort(
     (a, b) =>
       compareText(a.operation ?? '', b.operation ?? '') ||
       compareText(a.rule, b.rule) ||
       compareText(a.callId ?? '', b.callId ?? '') ||
-      comparePlaces(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }) ||
-      compareText(a.message, b.message),
+      compareText(a.message, b.message) ||
+      comparePlaces(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }),
   );
   const seen = new Set<string>();
   return sorted.filter((finding) => {

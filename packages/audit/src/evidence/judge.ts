@@ -60,7 +60,7 @@ export function judge(operation: OperationGroup, context: JudgeContext): Judgeme
   });
   const vector: EvidenceVector = {
     target: target.input,
-    receipt: receipts.input,
+    receipt: receiptInput(receipts, target),
     client,
     server: serverInput(legs),
     kind: kindInput(operation, legs, receipts),
@@ -94,6 +94,19 @@ export function judge(operation: OperationGroup, context: JudgeContext): Judgeme
     receipts,
     target,
   };
+}
+
+/**
+ * A failure receipt of one attempt decides nothing while another may have landed. Behind a fence nothing can land any
+ * more, and the receipt says again what the target says.
+ */
+export function receiptInput(
+  receipts: Pick<ReceiptReading, 'input' | 'negative'>,
+  target: Pick<TargetReading, 'input'>,
+): EvidenceVector['receipt'] {
+  const { input, negative } = receipts;
+  if (input !== 'none' || negative.length === 0 || target.input !== 'not_applied_proven') return input;
+  return negative.some((row) => row.receipt.stage === 'read_back') ? 'failure_read_back' : 'failure';
 }
 
 function countOf(target: TargetReading): TargetCount {

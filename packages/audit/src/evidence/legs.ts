@@ -241,5 +241,5 @@ export function inflightInput(legs: readonly Leg[]): EvidenceValue<'inflight'> {
 /** A leg that certainly applied nothing of its own: it asked for input, or was never handed over and never seen. */
 export function isRefuted(leg: Leg): boolean {
   if (leg.client === 'not_sent' && leg.server === 'none') return true;
-  return (leg.told ?? leg.answered)?.outcome === 'INPUT_REQUIRED' && leg.effectRequested === 0;
+  return (leg.told ?? leg.answered)?.outcome === 'INPUT_REQUIRED';
 }

@@ -20,8 +20,6 @@ export interface ReceiptReading {
   readonly effects: readonly string[];
   /** Attempts that are neither confirmed nor refuted. */
   readonly openAttempts: number;
-  /** An attempt without a receipt shows that its effect was confirmed. */
-  readonly unaccountedEffect: boolean;
   /** Some parts of one call were applied, others failed. */
   readonly partial: boolean;
   /** A receipt fails verification, or a copy of it says something else. */
@@ -44,15 +42,14 @@ export function readReceiptsOf(
   const applied = usable.filter((row) => row.receipt.outcome === 'applied');
   const negative = usable.filter((row) => row.receipt.outcome !== 'applied');
   const partial = isPartial(applied, negative, legs);
-  const attempts = countAttempts(applied, negative, legs);
+  const openAttempts = countOpenAttempts(usable, legs);
   const broken = operation.broken.some((row) => FORGED.has(row.reason));
   return {
     input: receiptInput(),
     applied,
     negative,
     effects: effectIds(applied, legs),
-    openAttempts: attempts.open,
-    unaccountedEffect: attempts.unaccountedEffect,
+    openAttempts,
     partial,
     forged:
       invalid.length > 0 || broken || operation.misbound.some((row) => row.receipt.verification === 'valid'),
@@ -69,7 +66,7 @@ export function readReceiptsOf(
     }
     if (operation.outbox.some((row) => row.outcome === 'applied')) return 'pending_outbox';
     // A failure speaks of its own attempt; while another may have landed, it decides nothing.
-    if (negative.length > 0 && attempts.open === 0) {
+    if (negative.length > 0 && openAttempts === 0) {
       return negative.some((row) => row.receipt.stage === 'read_back') ? 'failure_read_back' : 'failure';
     }
     return options.incomplete ? 'ledger_unreadable' : 'none';
@@ -120,37 +117,22 @@ function byCall(rows: readonly ReceiptRow[]): ReadonlyMap<string | undefined, re
 }
 
 /** Attempts are deliveries of legs; replays, refuted legs and attempts with a receipt of their own are settled. */
-function countAttempts(
-  applied: readonly ReceiptRow[],
-  negative: readonly ReceiptRow[],
-  legs: readonly Leg[],
-): { readonly open: number; readonly unaccountedEffect: boolean } {
+function countOpenAttempts(settled: readonly ReceiptRow[], legs: readonly Leg[]): number {
   let open = 0;
-  let confirmed = 0;
   for (const leg of legs) {
     if (isRefuted(leg)) continue;
-    const own = (rows: readonly ReceiptRow[]): number =>
-      new Set(
-        rows
-          .filter((row) => row.receipt.callId === leg.call.callId && row.receipt.callId !== undefined)
-          .map(effectId),
-      ).size;
-    const settled = leg.replayed + own(applied) + own(negative);
-    open += Math.max(0, Math.max(1, leg.deliveries.length) - settled);
-    const confirmedBy = leg.deliveries.length > 1 ? leg.effectConfirmed : Math.min(1, leg.effectConfirmed);
-    confirmed += Math.max(0, confirmedBy - own(applied));
+    const { callId } = leg.call;
+    const own = new Set(
+      settled.filter((row) => callId !== undefined && row.receipt.callId === callId).map(effectId),
+    );
+    open += Math.max(0, Math.max(1, leg.deliveries.length) - leg.replayed - own.size);
   }
-  const called = new Set(legs.map((leg) => leg.call.callId).filter((id) => id !== undefined));
-  const unassigned = [...applied, ...negative].filter(
+  const called = new Set(legs.map((leg) => leg.call.callId));
+  const unassigned = settled.filter(
     (row) => row.receipt.callId === undefined || !called.has(row.receipt.callId),
   );
-  const byAttempt = new Set(unassigned.map((row) => String(row.receipt.attempt ?? effectId(row))));
-  return {
-    open: Math.max(0, open - byAttempt.size),
-    unaccountedEffect:
-      confirmed - new Set(unassigned.filter((row) => row.receipt.outcome === 'applied').map(effectId)).size >
-      0,
-  };
+  const attempts = new Set(unassigned.map((row) => String(row.receipt.attempt ?? effectId(row))));
+  return Math.max(0, open - attempts.size);
 }
 
 /** Two receipts that speak of one effect and disagree, or a receipt that disagrees with itself. */

@@ -16,7 +16,7 @@ export interface TargetReading {
 
 /**
  * The target input. A separate read decides; without one, a receipt whose writer read the target back counts as a
- * read, unless another attempt shows an effect that no receipt accounts for.
+ * read, unless another attempt may have landed: the writer read its own effect, not the only one.
  */
 export function readTarget(
   rows: readonly TargetRow[],
@@ -71,7 +71,7 @@ function combine(
   const readBack = receipts.applied.some(
     (row) => row.receipt.stage === 'read_back' && row.receipt.binding === 'bound',
   );
-  return readBack && !receipts.unaccountedEffect ? 'applied_current' : 'unreadable';
+  return readBack && receipts.openAttempts === 0 ? 'applied_current' : 'unreadable';
 }
 
 /** One read held against what the receipts of the operation say about the same object. */
