@@ -5,11 +5,13 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import type { ReportFormat } from '@waybill/audit';
 import type { AuditFlags } from './commands/audit.js';
+import type { ExplainFlags } from './commands/explain.js';
 import type { ServeFlags } from './commands/serve.js';
 import { FAIL_LEVELS } from './exit-code.js';
+import { withEvidenceOptions } from './evidence-options.js';
 import { CliError, EXIT, describeError } from './errors.js';
 import type { Streams } from './output.js';
-import { parseMilliseconds, parseMoment, parsePort } from './values.js';
+import { parsePort } from './values.js';
 
 /** Written out, so that help and usage errors load no auditor; the type keeps the list true. */
 const FORMATS: readonly ReportFormat[] = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github', 'html'];
@@ -35,6 +37,11 @@ Exit codes, the first that applies:
   4  with --require-evidence: the evidence does not decide every operation
   0  otherwise
 `,
+  explain: `
+Examples:
+  waybill explain row-42:done:v1 traces.jsonl --receipts receipts.jsonl
+  waybill explain 4bf92f3577b34da6a3ce929d0e0e4736 traces/ --json
+`,
   serve: `
 Examples:
   waybill serve
@@ -48,10 +55,6 @@ function version(): string {
     readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
   );
   return String(manifest.version);
-}
-
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
-  return [...previous, value];
 }
 
 function buildProgram(streams: Streams, finish: (code: number) => void): Command {
@@ -68,38 +71,30 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
       outputError: (text, write) => write(`waybill: ${text.replace(/^error: /, '')}`),
     });
 
-  program
-    .command('audit')
-    .description('judge every tool call in exported traces')
-    .argument('<inputs...>', "files, folders or globs of traces; '-' reads standard input")
-    .option(
-      '--receipts <file>',
-      'receipts of the writing service, JSON Lines; every write then owes one',
-      collect,
-      [],
-    )
-    .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect)
-    .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect)
-    .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect)
-    .option(
-      '--as-of <time>',
-      'judge as of this moment (default: the latest time in the evidence)',
-      parseMoment,
-    )
-    .option('--grace <ms>', 'how long evidence may still come', parseMilliseconds, 0)
+  withEvidenceOptions(program.command('audit').description('judge every tool call in exported traces'))
     .addOption(
       new Option('--fail-on <level>', 'exit 1 at this level').choices(FAIL_LEVELS).default('warning'),
     )
     .option('--require-evidence', 'exit 4 when the evidence does not decide every operation', false)
-    .option('--require-signed', 'do not accept unsigned receipts', false)
-    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
-    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
     .addOption(new Option('--format <format>', 'form of the report').choices(FORMATS).default('pretty'))
     .option('--output <file>', 'write the report to a file')
     .addHelpText('after', examples.audit)
     .action(async (inputs: string[], flags: AuditFlags) => {
       const { auditCommand } = await import('./commands/audit.js');
       finish(await auditCommand(inputs, flags, streams, version()));
+    });
+
+  withEvidenceOptions(
+    program
+      .command('explain')
+      .description('tell the story of one operation, each sentence with its evidence')
+      .argument('<operation>', 'id of the operation, or of one of its calls, spans or traces'),
+  )
+    .option('--json', 'the operation and its findings as JSON', false)
+    .addHelpText('after', examples.explain)
+    .action(async (operation: string, inputs: string[], flags: ExplainFlags) => {
+      const { explainCommand } = await import('./commands/explain.js');
+      finish(await explainCommand(operation, inputs, flags, streams, version()));
     });
 
   program

@@ -8,6 +8,7 @@ import { renderJunit } from './junit.js';
 import { renderPretty, type PrettyOptions } from './pretty.js';
 import { renderSarif } from './sarif.js';
 
+export { explainJson, explainOperation, findOperations } from './explain.js';
 export { renderGithub } from './github.js';
 export { renderHtml } from './html.js';
 export { renderJson, REPORT_SCHEMA } from './json.js';

@@ -1,21 +1,12 @@
-import { audit, printable, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
-import { loadConfig } from '../config.js';
+import { printable, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
 import type { ExitCode } from '../errors.js';
 import { exitCodeOf, nothingToJudge, type FailLevel } from '../exit-code.js';
 import { writeFile, writeStream, type Streams } from '../output.js';
+import { judge, type EvidenceFlags } from './evidence.js';
 
-export interface AuditFlags {
-  readonly receipts?: readonly string[];
-  readonly targets?: readonly string[];
-  readonly outbox?: readonly string[];
-  readonly loss?: readonly string[];
-  readonly asOf?: bigint;
-  readonly grace: number;
+export interface AuditFlags extends EvidenceFlags {
   readonly failOn: FailLevel;
   readonly requireEvidence: boolean;
-  readonly requireSigned: boolean;
-  readonly rule?: readonly string[];
-  readonly config?: string;
   readonly format: ReportFormat;
   readonly output?: string;
 }
@@ -50,24 +41,7 @@ export async function auditCommand(
   streams: Streams,
   version: string,
 ): Promise<ExitCode> {
-  const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
-  const report = await audit(
-    {
-      traces: inputs,
-      receipts: flags.receipts ?? [],
-      targets: flags.targets ?? [],
-      outbox: flags.outbox ?? [],
-      loss: flags.loss ?? [],
-    },
-    {
-      graceMs: flags.grace,
-      requireSigned: flags.requireSigned,
-      config,
-      rules,
-      version,
-      ...(flags.asOf === undefined ? {} : { asOfUnixNano: flags.asOf }),
-    },
-  );
+  const report = await judge(inputs, flags, version);
   const pieces = renderReport(report, flags.format, {
     color: wantsColor(streams, flags.output !== undefined),
     ...(streams.out.columns === undefined ? {} : { width: streams.out.columns }),

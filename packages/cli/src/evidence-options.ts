@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { parseMilliseconds, parseMoment } from './values.js';
+
+function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
+}
+
+/** Adds the inputs and options of every command that judges evidence; `EvidenceFlags` is their type. */
+export function withEvidenceOptions(command: Command): Command {
+  return command
+    .argument('<inputs...>', "files, folders or globs of traces; '-' reads standard input")
+    .option(
+      '--receipts <file>',
+      'receipts of the writing service, JSON Lines; every write then owes one',
+      collect,
+    )
+    .option('--targets <file>', 'reads of the target by somebody else, JSON Lines', collect)
+    .option('--outbox <file>', 'rows that wait in the outbox of the writing service, JSON Lines', collect)
+    .option('--loss <file>', 'metrics of Collector or SDK that tell of lost spans', collect)
+    .option(
+      '--as-of <time>',
+      'judge as of this moment (default: the latest time in the evidence)',
+      parseMoment,
+    )
+    .option('--grace <ms>', 'how long evidence may still come', parseMilliseconds, 0)
+    .option('--require-signed', 'do not accept unsigned receipts', false)
+    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
+    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)');
+}
