@@ -188,6 +188,13 @@ describe('an HTTP answer', () => {
     });
   });
 
+  it('to a POST that was sent again takes the place of the failure before it', () => {
+    const reading = begin();
+    reading.transportFailure({ code: 'ECONNRESET', name: 'Error' });
+    reading.httpResponse(head(503));
+    expect(reading.settle({ kind: 'rejected', cause: 'http_error' }).outcome).toBe('HTTP_ERROR');
+  });
+
   it('404 means a lost session only when a session was named', () => {
     for (const sessionSent of [true, false]) {
       const reading = begin();

@@ -48,6 +48,7 @@ export function readCall(context: CallContext): CallReading {
     },
     httpResponse(head) {
       facts.head = head;
+      facts.failure = undefined;
       facts.bodyBytes = 0;
       facts.bodyError = undefined;
       bodyHead = [];
