@@ -36,6 +36,10 @@ export interface Connection {
   readonly settled: BoundedMap<JsonRpcId, ClientLeg>;
   /** Legs in flight and settled, by our own call id: a multi round trip repeats it in its `_meta`. */
   readonly byCallId: BoundedMap<string, ClientLeg>;
+  /** Calls that were answered with a task, by its id. */
+  readonly tasks: BoundedMap<string, ClientLeg>;
+  /** Calls that were answered with a question. */
+  readonly awaitingInput: BoundedMap<string, ClientLeg>;
   /** Incoming requests that are not answered yet. */
   readonly calls: Map<JsonRpcId, ServerCall>;
   /** Annotations of tools, from `tools/list` results that went through here. */
@@ -58,6 +62,8 @@ export function connectionOf(core: RuntimeCore, protocol: object): Connection {
     legs: new Map(),
     settled: new BoundedMap(MAX_SETTLED_LEGS),
     byCallId: new BoundedMap(MAX_SETTLED_LEGS),
+    tasks: new BoundedMap(MAX_SETTLED_LEGS),
+    awaitingInput: new BoundedMap(MAX_SETTLED_LEGS),
     calls: new Map(),
     tools: new BoundedMap(MAX_TOOLS),
     serverName: ownServerName(protocol),

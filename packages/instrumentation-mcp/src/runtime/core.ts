@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Meter } from '@opentelemetry/api';
 import { holder } from '../patch/table.js';
 import type { McpInstrumentationConfig } from '../types.js';
 import { BoundedMap } from './bounded.js';
@@ -55,7 +56,7 @@ export interface RuntimeCore {
 
 export function createCore(deps: RuntimeDeps): RuntimeCore {
   const failures = new Map<string, number>();
-  let instruments: Instruments | undefined;
+  const instruments = new WeakMap<Meter, Instruments>();
   const failed = (point: string, error: unknown): void => {
     const count = (failures.get(point) ?? 0) + 1;
     failures.set(point, count);
@@ -76,7 +77,16 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     highLevelServers: new WeakMap(),
     readBuffers: new WeakMap(),
     attempts: { client: new BoundedMap(MAX_OPERATIONS), server: new BoundedMap(MAX_OPERATIONS) },
-    instruments: () => (instruments ??= createInstruments(deps.meter())),
+    instruments: () => {
+      // Asked each time: before an SDK is registered the meter is another one, which records nothing.
+      const meter = deps.meter();
+      let known = instruments.get(meter);
+      if (known === undefined) {
+        known = createInstruments(meter);
+        instruments.set(meter, known);
+      }
+      return known;
+    },
     journals: new Map(),
     failures,
     config: () => deps.config(),

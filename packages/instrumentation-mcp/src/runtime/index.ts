@@ -33,7 +33,7 @@ export interface Runtime {
 /** Builds the logic behind the hooks. Nothing happens before `installRuntime`. */
 export function createRuntime(deps: RuntimeDeps): Runtime {
   const core: RuntimeCore = createCore(deps);
-  const sockets = watchServerSockets();
+  const sockets = watchServerSockets(() => deps.isEnabled());
   const bound =
     (handler: (core: RuntimeCore, invocation: Invocation) => unknown): Handler =>
     (invocation) =>

@@ -1,4 +1,4 @@
-import { METHOD_TOOLS_CALL, type JsonRpcId, readCall, transportCause } from '@waybill/core';
+import { type JsonRpcId, readCall, transportCause } from '@waybill/core';
 import {
   type AnyFunction,
   isForeign,
@@ -120,7 +120,7 @@ function bind(
   { id, message, options }: { readonly id: JsonRpcId; readonly message: unknown; readonly options: unknown },
 ): void {
   const { connection } = leg;
-  if (leg.info.method !== METHOD_TOOLS_CALL) {
+  if (leg.stages === undefined) {
     bindLeg(leg, id, undefined);
     return;
   }

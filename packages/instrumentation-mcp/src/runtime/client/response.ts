@@ -4,6 +4,7 @@ import type { Invocation } from '../../patch/table.js';
 import { type Connection, connectionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { rememberTools } from '../effect-kind.js';
+import { noteOpenEnds } from './continuation.js';
 import { recordLate } from './late.js';
 import type { ClientLeg } from './leg.js';
 
@@ -46,6 +47,7 @@ function takeResponse(core: RuntimeCore, connection: Connection, message: unknow
   if (strict !== undefined && !duplicate)
     leg.stages?.record('client.result_received', echoDetail(leg, message));
   learn(connection, leg, readOwn(message, 'result'));
+  noteOpenEnds(connection, leg, readOwn(message, 'result'));
   return leg.ids === undefined ? message : withoutCallId(message);
 }
 

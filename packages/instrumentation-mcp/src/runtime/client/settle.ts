@@ -23,6 +23,7 @@ import {
   ATTR_STREAM_KIND,
   type CallOutcome,
   ERROR_TYPE_TOOL_ERROR,
+  METHOD_TOOLS_CALL,
   type OutcomeFact,
   type Settlement,
   readCall,
@@ -131,7 +132,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
         [ATTR_MCP_METHOD_NAME]: leg.info.method,
         ...metricTarget(leg),
       },
-      effectKind: leg.ids?.effectKind,
+      effectKind: leg.info.method === METHOD_TOOLS_CALL ? leg.ids?.effectKind : undefined,
       connection: leg.connection,
     });
     callResponseHook(core, leg, outcome);

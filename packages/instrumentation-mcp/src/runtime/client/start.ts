@@ -8,6 +8,7 @@ import {
   METHOD_TOOLS_CALL,
   type RetryOrigin,
 } from '@waybill/core';
+import { readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
@@ -15,6 +16,7 @@ import { clientEffectKind } from '../effect-kind.js';
 import { type CallIds, continuedLeg, countAttempt, nameClientOperation, nameRun } from '../ids.js';
 import { recorderFor } from '../signals.js';
 import type { CallScope } from './call-scope.js';
+import { answersCall, precedingLeg } from './continuation.js';
 import { type ClientLeg, idAttributes, linkTo, startClientSpan } from './leg.js';
 import { finishLeg, settleLeg } from './settle.js';
 
@@ -30,7 +32,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   const { info } = request;
   const isTool = info.method === METHOD_TOOLS_CALL;
   const scope = isTool ? ownScope(flow?.scope, connection, info.tool) : undefined;
-  const previous = isTool ? continuedLeg(connection, info.meta) : undefined;
+  const previous = precedingLeg(connection, info.method, request.params);
   if (previous !== undefined && !previous.settled) {
     // The SDK goes on with a new request: the leg that asked for input has had its answer.
     settleLeg(core, previous, { kind: 'resolved', result: undefined });
@@ -41,7 +43,10 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   }
   const parent = scope === undefined ? context.active() : parentInScope(core, scope, info);
   const started = startClientSpan(core, connection, info, request.params, parent);
-  const ids = isTool ? nameLeg(core, connection, request, started.span, previous, scope) : undefined;
+  const ids =
+    isTool || previous !== undefined
+      ? nameLeg(core, connection, request, started.span, previous, scope)
+      : undefined;
   if (ids !== undefined) started.span.setAttributes(idAttributes(core, 'client', ids));
   const leg: ClientLeg = {
     connection,
@@ -49,7 +54,10 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     span: started.span,
     context: started.context,
     ids,
-    stages: ids && recorderFor(core, { side: 'client', span: started.span, context: started.context, ids }),
+    stages:
+      ids !== undefined && answersCall(info.method)
+        ? recorderFor(core, { side: 'client', span: started.span, context: started.context, ids })
+        : undefined,
     options: request.options,
     scope,
     startedAt: performance.now(),
@@ -68,6 +76,8 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   };
   if (ids !== undefined) {
     connection.byCallId.set(ids.callId, leg);
+    if (previous !== undefined && info.method !== METHOD_TOOLS_CALL)
+      followTask(connection, request.params, leg);
     if (scope !== undefined) {
       scope.legs.last = { ids, span: started.span.spanContext(), tool: info.tool, connection };
     }
@@ -75,6 +85,12 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   const { requestHook } = core.config();
   if (requestHook !== undefined) core.guard('requestHook', () => requestHook(leg.span, leg.info));
   return leg;
+}
+
+/** The next poll goes on from this one. */
+function followTask(connection: Connection, params: unknown, leg: ClientLeg): void {
+  const taskId = readString(params, 'taskId');
+  if (taskId !== undefined) connection.tasks.set(taskId, leg);
 }
 
 /** The `callTool` that this request belongs to: of the same connection and tool, and still running. */
@@ -148,12 +164,13 @@ function retryOrigin(attempt: number, source: CallIds['operationSource']): Retry
 /** The parent of a leg, with the INTERNAL span above the legs of one call where one is due. */
 function parentInScope(core: RuntimeCore, scope: CallScope, info: ToolCallInfo): Context {
   const active = context.active();
-  if (scope.operationSpan !== undefined) return trace.setSpan(active, scope.operationSpan);
+  if (scope.operationSpan !== undefined) return trace.setSpan(scope.outer, scope.operationSpan);
   const mode = core.config().operationSpan ?? 'auto';
   const first = scope.legs.last;
   const due =
     mode === 'always' || (mode === 'auto' && first !== undefined && trace.getSpan(scope.outer) === undefined);
-  if (!due) return active;
+  // The SDK makes a further leg inside the context of the one before: they are siblings.
+  if (!due) return first === undefined ? active : scope.outer;
   // A late one hangs under the first leg, whose trace it continues: that leg is long on its way.
   const above = first === undefined ? scope.outer : trace.setSpanContext(scope.outer, first.span);
   scope.operationSpan = core.deps.tracer().startSpan(
@@ -168,7 +185,7 @@ function parentInScope(core: RuntimeCore, scope: CallScope, info: ToolCallInfo):
     },
     above,
   );
-  return trace.setSpan(active, scope.operationSpan);
+  return trace.setSpan(scope.outer, scope.operationSpan);
 }
 
 /** `propagateIds`, the retry rounds of the SDK and gateways: which `traceparent` in `_meta` is not to be kept. */

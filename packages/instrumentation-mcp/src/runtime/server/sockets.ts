@@ -30,9 +30,10 @@ const CHANNEL = 'http.server.request.start';
  * Learns which `ServerResponse` a request is answered on, whatever framework serves it. Whoever was created inside a
  * request and outlives it keeps that request's flow: hence the holder, which is emptied on `close`.
  */
-export function watchServerSockets(): ServerSockets {
+export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
   const storage = new AsyncLocalStorage<Holder>();
   const onStart = (message: unknown): void => {
+    if (!isEnabled()) return;
     const response = read(message, 'response') as ServerResponse | undefined;
     if (response === undefined || typeof response.once !== 'function') return;
     const holder: Holder = { answer: undefined };
