@@ -84,6 +84,9 @@ export interface CollectorOptions {
   readonly config: string;
   /** Variables beyond addresses and folders. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Configuration files that are laid over the first. */
+  readonly extra?: readonly string[];
+  readonly gates?: readonly string[];
   /** Start again where an earlier one was killed. */
   readonly again?: Running;
 }
@@ -104,7 +107,12 @@ async function choosePorts(): Promise<Ports> {
 export async function startCollector(path: string, options: CollectorOptions): Promise<Running> {
   const ports = options.again?.ports ?? (await choosePorts());
   const data = options.again?.data ?? mkdtempSync(join(tmpdir(), 'waybill-collector-'));
-  const child = spawn(path, ['--config', configuration(options.config)], {
+  const files = [options.config, ...(options.extra ?? [])].flatMap((name) => [
+    '--config',
+    configuration(name),
+  ]);
+  const gates = (options.gates ?? []).map((gate) => `--feature-gates=+${gate}`);
+  const child = spawn(path, [...files, ...gates], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
