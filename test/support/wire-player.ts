@@ -8,7 +8,7 @@ import type {
 } from '../../packages/core/src/wire/index.js';
 
 /** The shapes of `test/cases/wire-open.json` and `test/cases/probes.json`. */
-export type TimedText = readonly [delayMs: number, text: string];
+type TimedText = readonly [delayMs: number, text: string];
 export interface HttpReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;

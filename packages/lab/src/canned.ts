@@ -21,6 +21,8 @@ export interface PeerIdentity {
   readonly tools?: readonly object[];
   /** Versions that `server/discover` offers. Default: 2026-07-28. */
   readonly supportedVersions?: readonly string[];
+  /** Answered to `initialize`. Default: the version that the client asks for. */
+  readonly protocolVersion?: string;
 }
 
 const SERVER_INFO = { name: 'fault-lab', version: '0' };
@@ -62,7 +64,7 @@ export function cannedAnswer(message: IncomingMessage, identity: PeerIdentity = 
   switch (method) {
     case 'initialize':
       return respond({
-        protocolVersion: params['protocolVersion'] ?? NEWEST,
+        protocolVersion: identity.protocolVersion ?? params['protocolVersion'] ?? NEWEST,
         capabilities: { tools: {} },
         serverInfo: SERVER_INFO,
       });

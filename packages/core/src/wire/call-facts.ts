@@ -16,7 +16,7 @@ import type {
 export type MalformedReason = 'syntax' | 'empty_body' | 'concatenated';
 
 /** A shared channel since the call joined it. */
-export interface JoinedChannel {
+interface JoinedChannel {
   readonly channel: SharedChannel;
   readonly start: ChannelPosition;
   readonly leave: () => void;

@@ -50,7 +50,7 @@ export class SsePayloads {
 }
 
 /** Newline-delimited JSON (MCP stdio), read for its payloads. Empty lines are no payload. */
-export class LinePayloads {
+class LinePayloads {
   readonly #onPayload: (payload: Payload) => void;
   #scanner = new JsonScanner();
   #bytes = 0;

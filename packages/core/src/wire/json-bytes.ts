@@ -44,7 +44,7 @@ export function stringEnd(bytes: Uint8Array, start: number, end: number): number
   return at;
 }
 
-export function isDigit(byte: number): boolean {
+function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
