@@ -3,8 +3,8 @@
  * Mapping: jaegertracing pkg/translator/jaeger. Lost in this form: nanoseconds, link attributes, dropped counts, flags
  * and nested attribute types.
  */
-import { ATTRIBUTE_ALIASES } from '@waybill/core';
 import type { Attributes, AttributeValue, Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
+import { putAttribute } from './attributes.js';
 import { exactDouble, exactInteger, isObject, type JsonObject } from './exact-json.js';
 import { BARE, makeScope } from './otlp.js';
 import type { Reading } from './reading.js';
@@ -80,16 +80,10 @@ function readProcess(raw: unknown, reading: Reading): Resource {
     const attributes = newRecord<AttributeValue>();
     if (serviceName !== '') attributes['service.name'] = serviceName;
     eachTag(raw['tags'], reading, (key, value) => {
-      put(attributes, key, value);
+      putAttribute(attributes, key, value);
     });
     return { attributes, serviceName };
   });
-}
-
-function put(attributes: Record<string, AttributeValue>, key: string, value: AttributeValue): void {
-  const known = ATTRIBUTE_ALIASES.get(key);
-  if (known === undefined) attributes[key] = value;
-  else if (!(known in attributes)) attributes[known] = value;
 }
 
 type OnTag = (key: string, value: AttributeValue) => void;
@@ -176,7 +170,7 @@ function readTags(span: JsonObject, reading: Reading): Tags {
       case 'error':
         // `error=true` is how Jaeger writes a status; an error of another type is the application's own tag.
         if (value === true || value === 'true') failed = true;
-        else if (value !== false) put(attributes, key, value);
+        else if (value !== false) putAttribute(attributes, key, value);
         return;
       case 'otel.scope.name':
       case 'otel.library.name':
@@ -190,7 +184,7 @@ function readTags(span: JsonObject, reading: Reading): Tags {
         traceState = typeof value === 'string' ? value : '';
         return;
       default:
-        put(attributes, key, value);
+        putAttribute(attributes, key, value);
     }
   });
   const { warnings } = span;
@@ -295,7 +289,7 @@ function readLogs(raw: unknown, batch: boolean, reading: Reading): readonly Span
     eachTag(log['fields'], reading, (key, value) => {
       if (key === 'event' && typeof value === 'string') event = value;
       else if (key === 'message' && typeof value === 'string') message = value;
-      else put(attributes, key, value);
+      else putAttribute(attributes, key, value);
     });
     // Very old translations put the name of the event into `message`.
     if (event !== '' && message !== '') attributes['message'] = message;

@@ -2,22 +2,12 @@
  * OTLP as JavaScript objects, whichever way they came: JSON in all its spellings, or protobuf decoded to the same
  * shape. Rules of the encoding: opentelemetry-proto, docs/specification.md "JSON Protobuf Encoding".
  */
-import { ATTRIBUTE_ALIASES } from '@waybill/core';
-import type { Attributes, AttributeValue, Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
+import type { Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
+import { clip, NO_ATTRIBUTES, readAttributes } from './attributes.js';
 import { isObject, type JsonObject } from './exact-json.js';
 import type { Reading } from './reading.js';
-import {
-  newRecord,
-  readAnyValue,
-  readCount,
-  readId,
-  readKind,
-  readNanos,
-  readPlainValue,
-  readStatusCode,
-} from './values.js';
+import { readAnyValue, readCount, readId, readKind, readNanos, readStatusCode } from './values.js';
 
-const NO_ATTRIBUTES: Attributes = Object.freeze(newRecord<AttributeValue>());
 const NOTHING: readonly never[] = Object.freeze([]);
 const NO_RESOURCE: Resource = { attributes: NO_ATTRIBUTES, serviceName: '' };
 const NO_SCOPE: Scope = { name: '', version: '' };
@@ -33,54 +23,6 @@ export function text(value: unknown): string {
 function list(value: unknown): readonly unknown[] | undefined {
   if (value === undefined || value === null) return NOTHING;
   return Array.isArray(value) ? value : undefined;
-}
-
-/** Attributes as a list of key and value, as a list of pairs, or as a map; aliases replaced. */
-export function readAttributes(value: unknown, reading: Reading): Attributes {
-  if (value === undefined || value === null) return NO_ATTRIBUTES;
-  const out = newRecord<AttributeValue>();
-  if (Array.isArray(value)) {
-    if (value.length === 0) return NO_ATTRIBUTES;
-    for (const item of value as readonly unknown[]) {
-      if (isObject(item) && typeof item['key'] === 'string') {
-        put(out, item['key'], readAnyValue(item['value']), reading);
-      } else if (Array.isArray(item) && item.length === 2 && typeof item[0] === 'string') {
-        put(out, item[0], readPlainValue(item[1]), reading);
-      } else {
-        reading.damage('an attribute without a key', EXPORT_AGAIN);
-      }
-    }
-    return out;
-  }
-  if (isObject(value)) {
-    for (const key of Object.keys(value)) {
-      const inner = value[key];
-      // In a map of columns null stands for "no such attribute".
-      if (inner !== null) put(out, key, readAnyValue(inner), reading);
-    }
-    return out;
-  }
-  reading.damage('attributes that are neither a list nor a map', EXPORT_AGAIN);
-  return NO_ATTRIBUTES;
-}
-
-function put(
-  out: Record<string, AttributeValue>,
-  key: string,
-  value: AttributeValue | undefined,
-  reading: Reading,
-): void {
-  if (value === undefined) {
-    reading.damage(`attribute '${clip(key)}' holds a value that contradicts its type`, EXPORT_AGAIN);
-    return;
-  }
-  const known = ATTRIBUTE_ALIASES.get(key);
-  if (known === undefined) out[key] = value;
-  else if (!(known in out)) out[known] = value;
-}
-
-function clip(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }
 
 export function readResource(value: unknown, reading: Reading): Resource {

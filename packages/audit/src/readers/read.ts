@@ -79,6 +79,12 @@ export async function readInput(
       await readChunks(counting(chunksOfBytes(source.bytes), input), input);
       break;
   }
+  if (source.kind === 'file' && source.quarantined !== undefined && reading.records === 0) {
+    reading.damage(
+      `kept in quarantine by the receiver: ${source.quarantined}`,
+      'the note beside it says what was sent; correct the sender and send it again',
+    );
+  }
   if (input.bytes === 0 && reading.damaged.length === 0 && !input.found) {
     reading.damage('an empty input', 'check that the exporter was flushed before the program ended');
   }

@@ -29,7 +29,10 @@ beforeAll(() => {
     'below/README.md': '# not a trace',
     'below/receipts.jsonl': '{"operation_id":"o"}',
     'below/.hidden.json': line('hidden'),
-    'below/quarantine/x.body': 'garbage',
+    'served/quarantine/1.body': 'garbage',
+    'served/quarantine/1.body.note.json': '{"reason":"not JSON"}',
+    'served/quarantine/2.body': line('too large'),
+    'served/quarantine/2.body.note.json': '{"reason":"a body of more than 1 bytes"}',
   };
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -64,6 +67,13 @@ describe('inputs by name', () => {
 
   it('a folder is read by name; what is no trace there is passed over', async () => {
     expect(await names('below')).toEqual({ spans: ['a', 'b'], damages: [] });
+  });
+
+  it('a body in quarantine is read if it can be, and is damage if not', async () => {
+    expect(await names('served')).toEqual({
+      spans: ['too large'],
+      damages: ['kept in quarantine by the receiver: not JSON'],
+    });
   });
 
   it('a pattern is read by name', async () => {

@@ -2,10 +2,11 @@
  * Turns what was named on the command line into inputs: files, patterns, folders, addresses, `-` for standard input. What a file
  * holds is decided by its bytes when it is read, never by its name.
  */
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { globSync, isDynamicPattern } from 'tinyglobby';
 import type { Damage } from '../model.js';
+import { isObject } from './exact-json.js';
 import { remoteUrl, type RemoteOptions, type RemoteUrl } from './remote/types.js';
 
 export type InputSource = FileSource | StandardInputSource | BytesSource | UrlSource;
@@ -21,6 +22,8 @@ export interface FileSource extends NamedSource {
   readonly kind: 'file';
   /** Found in a folder, not named itself: other files than traces are expected there and passed over. */
   readonly found: boolean;
+  /** Why the receiver set this body aside; damage if nothing in it can be read here either. */
+  readonly quarantined?: string;
 }
 
 export interface StandardInputSource extends NamedSource {
@@ -57,7 +60,15 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
     const key = path.resolve(file);
     if (seen.has(key)) return;
     seen.add(key);
-    sources.push({ kind: 'file', id: `s${sources.length + 1}`, path: file, found });
+    const quarantined = found ? quarantineReason(file) : undefined;
+    const id = `s${sources.length + 1}`;
+    sources.push({
+      kind: 'file',
+      id,
+      path: file,
+      found,
+      ...(quarantined === undefined ? {} : { quarantined }),
+    });
   };
   const problem = (name: string, reason: string, remedy: string): void => {
     problems.push({ at: { source: name }, reason, remedy });
@@ -117,7 +128,7 @@ function kindOf(name: string): 'file' | 'folder' | undefined | { reason: string;
   }
 }
 
-const SKIPPED_FOLDERS = new Set(['node_modules', 'quarantine']);
+const SKIPPED_FOLDERS = new Set(['node_modules']);
 
 function filesBelow(folder: string): readonly string[] {
   const files: string[] = [];
@@ -135,6 +146,18 @@ function filesBelow(folder: string): readonly string[] {
     } else if (entry.isFile() || kindOf(child) === 'file') files.push(child);
   }
   return files;
+}
+
+/** What the receiver noted beside a body in its quarantine. */
+function quarantineReason(file: string): string | undefined {
+  if (path.basename(path.dirname(file)) !== 'quarantine' || !file.endsWith('.body')) return undefined;
+  try {
+    const note: unknown = JSON.parse(readFileSync(`${file}.note.json`, 'utf8'));
+    const reason = isObject(note) ? note['reason'] : undefined;
+    return typeof reason === 'string' ? reason : 'no reason noted';
+  } catch {
+    return 'no reason noted';
+  }
 }
 
 /** What the Collector's file exporter (lumberjack) puts before the extension when it rotates. */

@@ -2,10 +2,10 @@
  * Zipkin v2 JSON, best effort: spans are the elements of one array (or array of arrays). Lost: nanoseconds, links,
  * attribute types, dropped counts, flags; names may come in lower case.
  */
-import { ATTRIBUTE_ALIASES } from '@waybill/core';
 import type { AttributeValue, Resource, SpanEvent, StatusCode } from '../model.js';
+import { putAttribute, readAttributes } from './attributes.js';
 import { isObject, type JsonObject } from './exact-json.js';
-import { BARE, makeScope, readAttributes, text } from './otlp.js';
+import { BARE, makeScope, text } from './otlp.js';
 import type { Reading } from './reading.js';
 import { newRecord, readKind, readMicros, readShortId, readStatusCode } from './values.js';
 
@@ -60,8 +60,7 @@ export function readZipkinSpan(raw: JsonObject, reading: Reading): void {
       code = 2;
       if (value !== 'true' && value !== '' && message === '') message = text(value);
     } else if (typeof value === 'string') {
-      const known = ATTRIBUTE_ALIASES.get(key) ?? key;
-      if (!(known in attributes)) attributes[known] = value;
+      putAttribute(attributes, key, value);
     } else reading.damage('a tag that is no text', EXPORT_AGAIN);
   }
   const traceId = shortId(raw['traceId'], 16, reading);
