@@ -115,6 +115,12 @@ it('patches ES modules that were loaded before it', async () => {
   expectOneCall();
 });
 
+it('patches in time when the program itself imports register first', async () => {
+  const run = await runNode([fixture('self-registered.mjs')], { env: environment() });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expectOneCall();
+});
+
 it('records each call once when register and NodeSDK both bring an instrumentation', async () => {
   const run = await runNode([...BY_REGISTER, ...BY_NODE_SDK, fixture('v1-memory.mjs')], {
     env: environment(),

@@ -23,8 +23,15 @@ const state = loadingState();
 if (!state.registered) {
   state.registered = true;
   state.preloaded = wasPreloaded();
-  state.hook = await installHook();
-  void new McpInstrumentation(await readConfig(process.env['WAYBILL_CONFIG']));
+  if (state.preloaded) {
+    state.hook = await installHook();
+    void new McpInstrumentation(await readConfig(process.env['WAYBILL_CONFIG']));
+  } else {
+    // Imported by the program itself: what it imports beside this module does not wait for it, so patch at once.
+    const instrumentation = new McpInstrumentation();
+    instrumentation.setConfig(await readConfig(process.env['WAYBILL_CONFIG']));
+    state.hook = await installHook();
+  }
 }
 
 /**
