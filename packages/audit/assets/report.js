@@ -137,9 +137,16 @@
             drawn('title', {}, `${mark.name}, ${milliseconds(mark.time)}`),
           ),
         );
-        if (at - lastLabel > 105 && at < left + width - 60) {
+        // A label stands right of its mark, at the right end left of it; one that has no room is in the tooltip.
+        const atEnd = at > left + width - 110;
+        if (at - lastLabel > (atEnd ? 210 : 105)) {
+          const label = mark.name.replace(/^(client|server)\./, '');
           picture.append(
-            drawn('text', { x: at - 4, y: y + 27 }, mark.name.replace(/^(client|server)\./, '')),
+            drawn(
+              'text',
+              { x: atEnd ? at + 5 : at - 4, y: y + 27, 'text-anchor': atEnd ? 'end' : 'start' },
+              label,
+            ),
           );
           lastLabel = at;
         }
@@ -275,8 +282,15 @@
     more.hidden = rendered >= matching.length;
   }
 
-  function rowOf(operation) {
+  /** Rules, then the flags that no rule of the same name says already. */
+  function remarks(operation) {
     const found = (findingsOf.get(operation.key) ?? []).filter((finding) => finding.level !== 'info');
+    const rules = new Set(found.map((finding) => finding.rule));
+    const flags = operation.flags.filter((flag) => !rules.has(flag.replaceAll('_', '-')));
+    return [...rules, ...flags].join(', ');
+  }
+
+  function rowOf(operation) {
     const open = element(
       'button',
       { type: 'button', 'aria-expanded': 'false', class: 'mono' },
@@ -290,11 +304,7 @@
       element('td', {}, operation.told ?? '-'),
       element('td', {}, operation.effectKind === 'read' ? 'read' : operation.effect),
       element('td', { class: tones[operation.verdict] }, operation.verdict),
-      element(
-        'td',
-        {},
-        [...new Set(found.map((finding) => finding.rule)), ...operation.flags].join(', ') || '-',
-      ),
+      element('td', {}, remarks(operation) || '-'),
     );
     let opened = null;
     open.addEventListener('click', () => {

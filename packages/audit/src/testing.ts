@@ -3,3 +3,4 @@ export * from './testing/builder.js';
 export * from './testing/visit.js';
 export * from './testing/report.js';
 export { formatMessage } from './rules/message.js';
+export * from './testing/rule-tester.js';
