@@ -95,7 +95,7 @@ class Decoder {
       const number = tag >>> 3;
       const wireType = tag & 7;
       if (number === 0) throw new ProtobufError('a field with number 0', this.at);
-      const field = message.get(number);
+      const field = message[number];
       if (field === undefined) this.unknown(out, number, wireType, end);
       else this.field(out, field, wireType, end, depth);
       if (depth === 0 && field !== undefined) this.known += 1;
@@ -114,19 +114,19 @@ class Decoder {
       if (wireType !== 2) throw new ProtobufError(`'${name}' is no message`, this.at);
       const value = this.submessage(field.name, type(), end, depth + 1);
       if (value === undefined) return;
-      if (field.repeated === true) append(out, name, value);
+      if (field.repeated) append(out, name, value);
       // A message that comes twice is merged (protobuf.dev, "Last One Wins").
       else out[name] = typeof out[name] === 'object' ? { ...out[name], ...value } : value;
       return;
     }
-    if (field.repeated === true && wireType === 2 && type !== 'string') {
+    if (field.repeated && wireType === 2 && type !== 'string') {
       const stop = this.length(end);
       out[name] ??= [];
       while (this.at < stop) append(out, name, this.scalar(type, WIRE_TYPES[type], stop, name));
       return;
     }
     const value = this.scalar(type, wireType, end, name);
-    if (field.repeated === true) append(out, name, value);
+    if (field.repeated) append(out, name, value);
     else out[name] = value;
   }
 
@@ -164,11 +164,14 @@ class Decoder {
       case 'string':
         return this.text(end);
       case 'bytes': {
-        const bytes = this.raw(end);
-        return this.options.integers === 'text' ? bytes.toString('base64') : Uint8Array.from(bytes);
+        if (this.options.integers === 'text') return this.textOf('base64', end);
+        const stop = this.length(end);
+        const bytes = Uint8Array.from(this.bytes.subarray(this.at, stop));
+        this.at = stop;
+        return bytes;
       }
       case 'id':
-        return this.raw(end).toString('hex');
+        return this.textOf('hex', end);
       case 'bool':
         return this.varint64(end) !== 0n;
       case 'uint32':
@@ -203,9 +206,18 @@ class Decoder {
   }
 
   private text(end: number): string {
-    const bytes = this.raw(end);
-    const text = bytes.toString('utf8');
-    if (!this.replaced && text.includes('\uFFFD') && !isUtf8(bytes)) this.replaced = true;
+    const stop = this.length(end);
+    const start = this.at;
+    const text = this.bytes.toString('utf8', start, stop);
+    if (!this.replaced && text.includes('\uFFFD')) this.replaced = !isUtf8(this.bytes.subarray(start, stop));
+    this.at = stop;
+    return text;
+  }
+
+  private textOf(encoding: 'hex' | 'base64', end: number): string {
+    const stop = this.length(end);
+    const text = this.bytes.toString(encoding, this.at, stop);
+    this.at = stop;
     return text;
   }
 
@@ -215,13 +227,6 @@ class Decoder {
     if (start + width > end) throw new ProtobufError('a field ends early', start);
     this.at = start + width;
     return start;
-  }
-
-  private raw(end: number): Buffer {
-    const stop = this.length(end);
-    const bytes = this.bytes.subarray(this.at, stop);
-    this.at = stop;
-    return bytes;
   }
 
   /** End of the length-delimited value that begins here. */

@@ -21,20 +21,21 @@ export type ScalarType =
 export interface Field {
   readonly name: string;
   readonly type: ScalarType | (() => Message);
-  readonly repeated?: boolean;
+  readonly repeated: boolean;
 }
 
-export type Message = ReadonlyMap<number, Field>;
+/** Fields by their number. */
+export type Message = readonly (Field | undefined)[];
 
 type Row = readonly [number: number, name: string, type: ScalarType | (() => Message), repeated?: 'repeated'];
 
 function message(...rows: readonly Row[]): Message {
-  return new Map(
-    rows.map(([number, name, type, repeated]) => [
-      number,
-      repeated === undefined ? { name, type } : { name, type, repeated: true },
-    ]),
-  );
+  const fields: (Field | undefined)[] = [];
+  for (const [number, name, type, repeated] of rows) {
+    while (fields.length <= number) fields.push(undefined);
+    fields[number] = { name, type, repeated: repeated !== undefined };
+  }
+  return fields;
 }
 
 const anyValue: Message = message(
