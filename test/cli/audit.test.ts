@@ -12,7 +12,7 @@ const place = folder({
   'failed.jsonl': receiptOf({ result: 'failed' }),
   'lost.json': exportOf({ outcome: 'STREAM_INCOMPLETE', reason: 'reset' }),
   'half.jsonl': good + good.slice(0, 200),
-  'middle.jsonl': `${good}{oops}\n${exportOf({ operation: 'b', call: 'c-2' })}`,
+  'middle.jsonl': `${good}{oops}\n${exportOf({ operation: 'row-43:done:v1', call: 'c-2' })}`,
   'text.txt': 'hello\n',
   'other.json': '{"a":1}\n',
   'empty.json': '',
@@ -213,6 +213,49 @@ describe("rules and configuration of one's own", () => {
     expect(json(ended.stdout).findings.map(({ rule, level }) => [rule, level])).toEqual([
       ['stream-without-result', 'info'],
     ]);
+  });
+});
+
+describe('a baseline', () => {
+  test('what an earlier report found no longer fails, what is new does', async () => {
+    await audit('lost.json', '--receipts', 'receipts.jsonl', '--format', 'json', '--output', 'before.json');
+    const same = await audit('lost.json', '--receipts', 'receipts.jsonl', '--baseline', 'before.json');
+    expect(same.code).toBe(0);
+    expect(same.stdout).toContain('suppressed: 2 findings');
+    const worse = await audit('good.json', '--receipts', 'failed.jsonl', '--baseline', 'before.json');
+    expect(worse.code).toBe(1);
+  });
+
+  test('a file that is no report is wrong usage', async () => {
+    const ended = await audit('good.json', '--baseline', 'other.json');
+    expect(ended).toMatchObject({ code: 2 });
+    expect(ended.stderr).toMatch(/other\.json.*\n.*Remedy: /);
+  });
+});
+
+describe('explain', () => {
+  const explain = (...args: readonly string[]) => run(['explain', ...args], { cwd: place.path });
+
+  test('tells the story of an operation that is found by a call', async () => {
+    const ended = await explain('c-1', 'good.json', '--receipts', 'receipts.jsonl');
+    expect(ended.code).toBe(0);
+    expect(ended.stdout).toMatch(/^Operation row-42:done:v1: set_status[^]*Verdict: verified_done/);
+  });
+
+  test('gives it as JSON', async () => {
+    const ended = await explain('row-42:done:v1', 'good.json', '--json');
+    expect(JSON.parse(ended.stdout)).toMatchObject({ operation: { key: 'row-42:done:v1' } });
+  });
+
+  test.each<[claim: string, code: number, args: readonly string[], said: string]>([
+    ['an operation that is not there', 2, ['zz', 'good.json'], 'is called zz'],
+    ['an id that fits two', 2, ['row-4', 'middle.jsonl'], 'fits 2 operations'],
+    ['nothing readable', 3, ['row', 'text.txt'], 'no operation could be read'],
+  ])('%s: %i', async (_claim, code, args, said) => {
+    const ended = await explain(...args);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(/^waybill: .+\n {2}Remedy: /);
+    expect(ended.stderr).toContain(said);
   });
 });
 

@@ -7,3 +7,4 @@ export * from './rules/index.js';
 export * from './reports/index.js';
 export * from './live/index.js';
 export type { RecordSource } from './evidence/lines.js';
+export { applyBaseline, baselineOf } from './baseline.js';

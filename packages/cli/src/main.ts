@@ -78,6 +78,7 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     .option('--require-evidence', 'exit 4 when the evidence does not decide every operation', false)
     .addOption(new Option('--format <format>', 'form of the report').choices(FORMATS).default('pretty'))
     .option('--output <file>', 'write the report to a file')
+    .option('--baseline <file>', 'an earlier JSON report: what it found no longer counts')
     .addHelpText('after', examples.audit)
     .action(async (inputs: string[], flags: AuditFlags) => {
       const { auditCommand } = await import('./commands/audit.js');

@@ -1,5 +1,13 @@
-import { printable, renderReport, type AuditReport, type ReportFormat } from '@waybill/audit';
-import type { ExitCode } from '../errors.js';
+import { readFileSync } from 'node:fs';
+import {
+  applyBaseline,
+  baselineOf,
+  printable,
+  renderReport,
+  type AuditReport,
+  type ReportFormat,
+} from '@waybill/audit';
+import { CliError, EXIT, messageOf, type ExitCode } from '../errors.js';
 import { exitCodeOf, nothingToJudge, type FailLevel } from '../exit-code.js';
 import { writeFile, writeStream, type Streams } from '../output.js';
 import { judge, type EvidenceFlags } from './evidence.js';
@@ -9,6 +17,7 @@ export interface AuditFlags extends EvidenceFlags {
   readonly requireEvidence: boolean;
   readonly format: ReportFormat;
   readonly output?: string;
+  readonly baseline?: string;
 }
 
 /** Colours only for a person: a terminal, no `NO_COLOR` (any value that is not empty, no-color.org), no dumb terminal. */
@@ -34,6 +43,18 @@ function* complaints(report: AuditReport, shown: boolean): Generator<string> {
       '  Remedy: register an instrumentation for MCP in the client, the server, or both, and export again.\n';
 }
 
+function readBaseline(path: string): ReadonlySet<string> {
+  try {
+    return baselineOf(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new CliError(
+      EXIT.usage,
+      `baseline ${path} cannot be used: ${messageOf(error)}`,
+      'make one with --format json --output FILE.',
+    );
+  }
+}
+
 /** `waybill audit`: the report on stdout or in a file, what was wrong with the inputs on stderr. */
 export async function auditCommand(
   inputs: readonly string[],
@@ -41,7 +62,9 @@ export async function auditCommand(
   streams: Streams,
   version: string,
 ): Promise<ExitCode> {
-  const report = await judge(inputs, flags, version);
+  const baseline = flags.baseline === undefined ? undefined : readBaseline(flags.baseline);
+  const judged = await judge(inputs, flags, version);
+  const report = baseline === undefined ? judged : applyBaseline(judged, baseline);
   const pieces = renderReport(report, flags.format, {
     color: wantsColor(streams, flags.output !== undefined),
     ...(streams.out.columns === undefined ? {} : { width: streams.out.columns }),
