@@ -1,9 +1,9 @@
 /** Attribute maps, in every form in which exporters write them; aliases become the keys of the vocabulary. */
-import { ATTRIBUTE_ALIASES } from '@waybill/core';
+import { ATTRIBUTE_ALIASES, ATTRIBUTES, type AttributeType } from '@waybill/core';
 import type { Attributes, AttributeValue } from '../model.js';
 import { isObject } from './exact-json.js';
 import type { Reading } from './reading.js';
-import { newRecord, readAnyValue, readPlainValue } from './values.js';
+import { newRecord, readAnyValue, readInt, readPlainValue } from './values.js';
 
 const EXPORT_AGAIN = 'export this trace again; the rest of the record was read';
 
@@ -59,4 +59,40 @@ export function putAttribute(out: Record<string, AttributeValue>, key: string, v
 /** A name from an export, short enough for a message. */
 export function clip(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}
+
+const TYPES: ReadonlyMap<string, AttributeType> = new Map(ATTRIBUTES.map(({ key, type }) => [key, type]));
+
+/**
+ * For formats that keep attributes as text: as `putAttribute`, with the type that the vocabulary gives the key. Lists
+ * come as JSON text (Jaeger, Zipkin by the Collector) or joined by commas (Zipkin by the JavaScript SDK).
+ */
+export function putText(out: Record<string, AttributeValue>, key: string, value: AttributeValue): void {
+  const type = typeof value === 'string' ? TYPES.get(ATTRIBUTE_ALIASES.get(key) ?? key) : undefined;
+  putAttribute(out, key, type === undefined ? value : (typed(value, type) ?? value));
+}
+
+function typed(value: AttributeValue, type: AttributeType): AttributeValue | undefined {
+  switch (type) {
+    case 'string':
+      return value;
+    case 'int':
+      return readInt(value);
+    case 'boolean':
+      return value === 'true' ? true : value === 'false' ? false : undefined;
+    case 'string[]':
+      return typeof value === 'string' ? listOf(value) : undefined;
+    default:
+      return type satisfies never;
+  }
+}
+
+function listOf(text: string): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
+  } catch {
+    // Not JSON: joined by commas.
+  }
+  return text === '' ? [] : text.split(',');
 }

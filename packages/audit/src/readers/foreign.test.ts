@@ -34,6 +34,8 @@ describe('Jaeger API v1', () => {
               { key: 'call_id', type: 'string', value: 'c-1' },
               { key: 'int', type: 'int64', value: '9007199254740993' },
               { key: 'text', type: 'string', value: '9007199254740993' },
+              { key: 'waybill.stages', type: 'string', value: '["client.sent","client.timeout"]' },
+              { key: 'list', type: 'string', value: '["a"]' },
               { key: 'binary', type: 'binary', value: 'AQI=' },
             ],
             logs: [
@@ -74,6 +76,9 @@ describe('Jaeger API v1', () => {
       'waybill.call.id': 'c-1',
       int: 9007199254740993n,
       text: '9007199254740993',
+      // Lists become text in Jaeger; those of the vocabulary are lists again.
+      'waybill.stages': ['client.sent', 'client.timeout'],
+      list: '["a"]',
       '@jaeger@warnings': ['clock skew'],
     });
     expect(spans[0]?.links.map(({ spanId }) => spanId)).toEqual([
@@ -124,6 +129,9 @@ describe('Zipkin v2', () => {
           localEndpoint: { serviceName: 'todo' },
           tags: {
             'waybill.call_id': 'c-1',
+            'waybill.call.attempt': '2',
+            'waybill.effect.replayed': 'true',
+            'waybill.stages': 'a,b',
             'otel.status_code': 'ERROR',
             'otel.scope.name': 'sc',
             error: 'boom',
@@ -142,7 +150,12 @@ describe('Zipkin v2', () => {
       kind: 2,
       status: { code: 2, message: 'boom' },
       endTimeUnixNano: 1790000000000008000n,
-      attributes: { 'waybill.call.id': 'c-1' },
+      attributes: {
+        'waybill.call.id': 'c-1',
+        'waybill.call.attempt': 2,
+        'waybill.effect.replayed': true,
+        'waybill.stages': ['a', 'b'],
+      },
       resource: { serviceName: 'todo' },
       scope: { name: 'sc' },
     });

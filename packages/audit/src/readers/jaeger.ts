@@ -4,7 +4,7 @@
  * and nested attribute types.
  */
 import type { Attributes, AttributeValue, Resource, Scope, Span, SpanEvent, SpanLink } from '../model.js';
-import { putAttribute } from './attributes.js';
+import { putText } from './attributes.js';
 import { exactDouble, exactInteger, isObject, type JsonObject } from './exact-json.js';
 import { BARE, makeScope } from './otlp.js';
 import type { Reading } from './reading.js';
@@ -80,7 +80,7 @@ function readProcess(raw: unknown, reading: Reading): Resource {
     const attributes = newRecord<AttributeValue>();
     if (serviceName !== '') attributes['service.name'] = serviceName;
     eachTag(raw['tags'], reading, (key, value) => {
-      putAttribute(attributes, key, value);
+      putText(attributes, key, value);
     });
     return { attributes, serviceName };
   });
@@ -170,7 +170,7 @@ function readTags(span: JsonObject, reading: Reading): Tags {
       case 'error':
         // `error=true` is how Jaeger writes a status; an error of another type is the application's own tag.
         if (value === true || value === 'true') failed = true;
-        else if (value !== false) putAttribute(attributes, key, value);
+        else if (value !== false) putText(attributes, key, value);
         return;
       case 'otel.scope.name':
       case 'otel.library.name':
@@ -184,7 +184,7 @@ function readTags(span: JsonObject, reading: Reading): Tags {
         traceState = typeof value === 'string' ? value : '';
         return;
       default:
-        putAttribute(attributes, key, value);
+        putText(attributes, key, value);
     }
   });
   const { warnings } = span;
@@ -289,7 +289,7 @@ function readLogs(raw: unknown, batch: boolean, reading: Reading): readonly Span
     eachTag(log['fields'], reading, (key, value) => {
       if (key === 'event' && typeof value === 'string') event = value;
       else if (key === 'message' && typeof value === 'string') message = value;
-      else putAttribute(attributes, key, value);
+      else putText(attributes, key, value);
     });
     // Very old translations put the name of the event into `message`.
     if (event !== '' && message !== '') attributes['message'] = message;

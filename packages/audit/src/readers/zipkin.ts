@@ -3,7 +3,7 @@
  * attribute types, dropped counts, flags; names may come in lower case.
  */
 import type { AttributeValue, Resource, SpanEvent, StatusCode } from '../model.js';
-import { putAttribute, readAttributes } from './attributes.js';
+import { putText, readAttributes } from './attributes.js';
 import { isObject, type JsonObject } from './exact-json.js';
 import { BARE, makeScope, text } from './otlp.js';
 import type { Reading } from './reading.js';
@@ -60,7 +60,7 @@ export function readZipkinSpan(raw: JsonObject, reading: Reading): void {
       code = 2;
       if (value !== 'true' && value !== '' && message === '') message = text(value);
     } else if (typeof value === 'string') {
-      putAttribute(attributes, key, value);
+      putText(attributes, key, value);
     } else reading.damage('a tag that is no text', EXPORT_AGAIN);
   }
   const traceId = shortId(raw['traceId'], 16, reading);
