@@ -16,10 +16,9 @@ const sdk = new NodeSDK({
   instrumentations: [new McpInstrumentation()],
 });
 sdk.start();
-process.once('beforeExit', () => sdk.shutdown());
+process.once('beforeExit', () => void sdk.shutdown());
 for (const signal of ['SIGTERM', 'SIGINT']) {
-  process.once(signal, async () => {
-    await sdk.shutdown(); // flush, then die of the signal unless the program handles it itself
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-  });
+  // Flush, then die of the signal, unless the program handles it itself.
+  const die = () => process.listenerCount(signal) === 0 && process.kill(process.pid, signal);
+  process.once(signal, () => void sdk.shutdown().finally(die));
 }

@@ -31,8 +31,8 @@ async function carryOut({ url, call }: CallOrder): Promise<Told> {
       text: first?.type === 'text' ? first.text : '',
     };
   } catch (error) {
-    const { name, code, message } = error as Error & { code?: unknown };
-    return { kind: 'error', name, code: String(code ?? ''), message };
+    const { name, code, message } = error as Error & { code?: string | number };
+    return { kind: 'error', name, code: code === undefined ? '' : String(code), message };
   }
 }
 

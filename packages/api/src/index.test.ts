@@ -118,7 +118,7 @@ describe('inside a handler', () => {
 });
 
 test('the CommonJS copy shares the state of this one', () => {
-  const other = createRequire(import.meta.url)('@waybill/api/internal') as typeof import('./internal.js');
+  const other = createRequire(import.meta.url)('@waybill/api/internal') as { apiState: typeof apiState };
   expect(other.apiState).not.toBe(apiState);
   expect(other.apiState()).toBe(apiState());
 });

@@ -77,9 +77,9 @@ export interface EffectContext<C> {
   readonly connection: C;
   readonly tx: SqlTx;
   /** The effect was applied; `seen` is what the write itself returned (for instance `RETURNING version`). */
-  applied<R>(value: R, seen: Seen): EffectOutcome<R>;
+  readonly applied: <R>(value: R, seen: Seen) => EffectOutcome<R>;
   /** Declined before anything was changed; what was changed nevertheless is rolled back. */
-  refused(reason: string): EffectOutcome<never>;
+  readonly refused: (reason: string) => EffectOutcome<never>;
 }
 
 interface ResultBase {
