@@ -21,8 +21,11 @@ import type { RuntimeCore } from './core.js';
 import type { Annotations } from './effect-kind.js';
 import type { ServerCall } from './server/call.js';
 
-/** Settled legs that are remembered for late results and continuations, per connection. */
-const MAX_SETTLED_LEGS = 256;
+/**
+ * Settled legs that are remembered for late results and continuations, per connection. Few: each holds its span, and a
+ * span that lives long is copied by the collector of garbage.
+ */
+const MAX_SETTLED_LEGS = 64;
 /** Tools whose annotations are remembered, per connection. */
 const MAX_TOOLS = 2048;
 

@@ -6,11 +6,9 @@ import {
 } from '@waybill/core';
 import type { RuntimeCore } from './core.js';
 
-const ENVIRONMENT_SWITCH = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
-
 /** Arguments and results leave the process only where somebody asked for them. */
 export function capturesContent(core: RuntimeCore): boolean {
-  return core.config().captureContent ?? process.env[ENVIRONMENT_SWITCH]?.toLowerCase() === 'true';
+  return core.config().captureContent ?? core.environment.captureContent;
 }
 
 export function setArgumentContent(core: RuntimeCore, span: Span, method: string, value: unknown): void {

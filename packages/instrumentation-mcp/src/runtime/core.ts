@@ -22,6 +22,23 @@ export interface Flow {
   readonly scope: CallScope | undefined;
 }
 
+export interface Environment {
+  readonly stageSignal: string | undefined;
+  readonly stageJournal: string | undefined;
+  readonly runId: string | undefined;
+  readonly captureContent: boolean;
+}
+
+function readEnvironment(): Environment {
+  const { env } = process;
+  return {
+    stageSignal: env['WAYBILL_STAGE_SIGNAL'],
+    stageJournal: env['WAYBILL_STAGE_JOURNAL'],
+    runId: env['WAYBILL_RUN_ID'],
+    captureContent: env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true',
+  };
+}
+
 /** Operation ids of which attempts are counted. */
 const MAX_OPERATIONS = 4096;
 
@@ -44,6 +61,8 @@ export interface RuntimeCore {
   /** Failures of our own code by hook point. */
   readonly failures: Map<string, number>;
   config(): McpInstrumentationConfig;
+  /** Settings from the environment, read once: `process.env` is a call into the system each time. */
+  readonly environment: Environment;
   /** Runs `body`; a failure of ours is counted and never reaches the application. */
   guard<T>(point: string, body: () => T): T | undefined;
   failed(point: string, error: unknown): void;
@@ -90,6 +109,7 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     journals: new Map(),
     failures,
     config: () => deps.config(),
+    environment: readEnvironment(),
     guard: (point, body) => {
       try {
         return body();

@@ -228,9 +228,11 @@ export function nameRun(sources: {
   readonly remote: string | undefined;
   readonly scope: Scope | undefined;
   readonly resolved: ResolvedIds | undefined;
+  /** `WAYBILL_RUN_ID`. */
+  readonly configured: string | undefined;
   readonly traceId: string;
 }): RunName {
-  const { remote, scope, resolved, traceId } = sources;
+  const { remote, scope, resolved, configured, traceId } = sources;
   const trace = traceId === INVALID_TRACEID ? undefined : traceId;
   if (remote !== undefined) return { runId: remote, source: remote === trace ? 'trace' : 'caller' };
   if (scope?.runId !== undefined) {
@@ -240,7 +242,6 @@ export function nameRun(sources: {
   if (isAcceptableId(resolved?.runId)) {
     return { runId: resolved.runId, source: resolved.source === 'caller' ? 'caller' : 'framework' };
   }
-  const configured = process.env['WAYBILL_RUN_ID'];
   if (isAcceptableId(configured)) return { runId: configured, source: 'caller' };
   return { runId: trace, source: 'trace' };
 }

@@ -11,7 +11,7 @@ import { type Harness, eventually, outcomeOf, stagesOf, startHarness } from '../
 
 type Handler = (args: { readonly text: string }, extra: unknown) => Promise<object>;
 interface Pair {
-  call(text: string, options?: object, meta?: object): Promise<unknown>;
+  call(text: string, options?: object, meta?: Record<string, unknown>): Promise<unknown>;
   call2(tool: string, text: string, options?: object): Promise<unknown>;
   listTools(): Promise<unknown>;
   close(): Promise<void>;

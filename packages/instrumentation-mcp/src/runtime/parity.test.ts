@@ -35,7 +35,7 @@ type Connect = (
 const request = { name: 't', arguments: { text: 'x' }, _meta: { 'own/key': 1 } };
 const connectV1: Connect = async (url, onerror) => {
   const client = new v1Client.Client({ name: 'c', version: '1' });
-  client.onerror = onerror;
+  Object.assign(client, { onerror });
   await client.connect(new v1Http.StreamableHTTPClientTransport(new URL(url)));
   return {
     call: (options) => client.callTool(request, undefined, options),
@@ -50,7 +50,7 @@ const connectV2 =
       { name: 'c', version: '1' },
       version === undefined ? {} : { versionNegotiation: { mode: { pin: version } } },
     );
-    client.onerror = onerror;
+    Object.assign(client, { onerror });
     await client.connect(new v2Client.StreamableHTTPClientTransport(new URL(url)));
     return {
       call: (options) => client.callTool(request, options),

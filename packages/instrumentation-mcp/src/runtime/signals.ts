@@ -31,7 +31,7 @@ export function recorderFor(core: RuntimeCore, target: SignalTarget): StageRecor
   const sinks: StageSink[] = [];
   if (signal !== 'logs') sinks.push(spanEventSink(target.span));
   if (signal !== 'span_events') sinks.push(logSink(core, target));
-  const journal = core.config().stageJournal ?? process.env['WAYBILL_STAGE_JOURNAL'];
+  const journal = core.config().stageJournal ?? core.environment.stageJournal;
   if (journal !== undefined && journal !== '' && target.ids.effectKind !== 'read') {
     sinks.push(journalSink(core, journal, target));
   }
@@ -41,7 +41,7 @@ export function recorderFor(core: RuntimeCore, target: SignalTarget): StageRecor
 function stageSignal(core: RuntimeCore): StageSignal {
   const configured = core.config().stageSignal;
   if (configured !== undefined) return configured;
-  const named = process.env['WAYBILL_STAGE_SIGNAL'];
+  const named = core.environment.stageSignal;
   return SIGNALS.find((signal) => signal === named) ?? 'span_events';
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Attributes } from '@opentelemetry/api';
 import * as v1Client from '@modelcontextprotocol/sdk/client/index.js';
 import * as v1Http from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as v2Client from '@modelcontextprotocol/client';
@@ -134,7 +135,7 @@ describe.each(eras)('$name over Streamable HTTP', (era) => {
           ),
       );
       const expected = expectedOutcome(entry.expect.outcome, era.version);
-      const { attributes } = span ?? { attributes: {} };
+      const attributes: Attributes = span?.attributes ?? {};
       // A late result is recorded beside the call. An error body without an id says so in any HTTP error.
       const beside = (flag: string): boolean =>
         flag !== 'late_result' && !(expected === 'HTTP_ERROR' && flag === 'uncorrelated_rpc_error');

@@ -48,6 +48,6 @@ export function noteOpenEnds(connection: Connection, leg: ClientLeg, result: unk
 function roundKey(holder: unknown, tool: string | undefined): string {
   const state = readOwn(holder, 'requestState');
   const digest =
-    typeof state === 'string' ? createHash('sha256').update(state).digest('base64url') : String(typeof state);
+    typeof state === 'string' ? createHash('sha256').update(state).digest('base64url') : typeof state;
   return `${tool ?? ''}\n${digest}`;
 }

@@ -55,6 +55,10 @@ export function settleLeg(core: RuntimeCore, leg: ClientLeg, how: Settlement, er
     leg.outcome = leg.reading.settle(how);
     recordTerminal(leg, how);
   }
+  // Only a leg that asks for something is repeated by its call id.
+  if (leg.ids !== undefined && leg.outcome?.layer !== 'interaction') {
+    leg.connection.byCallId.delete(leg.ids.callId);
+  }
   if (leg.scope?.open === true && leg.stages !== undefined) leg.scope.waiting = leg;
   else finishLeg(core, leg);
 }
@@ -137,6 +141,8 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
     });
     callResponseHook(core, leg, outcome);
   });
+  // A settled leg is kept for a while; the application's result is not.
+  leg.told = undefined;
   leg.span.end(leg.settledAt);
 }
 

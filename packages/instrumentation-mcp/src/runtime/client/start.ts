@@ -138,6 +138,7 @@ function nameLeg(
     remote: operationFromMeta(info.meta).runId,
     scope: apiState().storage.getStore(),
     resolved: name.resolved,
+    configured: core.environment.runId,
     traceId: spanContext.traceId,
   });
   const { attempt, previous: earlier } = countAttempt(core.attempts.client, name, spanContext);

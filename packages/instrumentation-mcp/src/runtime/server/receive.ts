@@ -133,6 +133,7 @@ function nameCall(
     remote: remote.runId,
     scope: undefined,
     resolved: name.resolved,
+    configured: core.environment.runId,
     traceId: spanContext.traceId,
   });
   const { attempt, previous } = countAttempt(core.attempts.server, name, spanContext);
