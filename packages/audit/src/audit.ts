@@ -242,11 +242,15 @@ function damageFindings(
 ): readonly Finding[] {
   const { level } = settingOf(inputDamaged, config);
   if (level === 'off') return [];
-  const template = inputDamaged.meta.messages['damaged'] ?? '{path}:{place}: {reason}. {remedy}';
+  const template = inputDamaged.meta.messages['damaged'] ?? '{place}: {reason}. Remedy: {remedy}';
   return damages.map(({ path, damage }): Finding => {
     const { at, reason, remedy } = damage;
     const place =
-      at.line === undefined ? (at.offset === undefined ? '-' : `byte ${at.offset}`) : String(at.line);
+      at.line !== undefined
+        ? `${path}:${at.line}`
+        : at.offset !== undefined
+          ? `${path}, byte ${at.offset}`
+          : path;
     return {
       rule: inputDamaged.meta.id,
       level,
@@ -255,7 +259,7 @@ function damageFindings(
       callId: null,
       tool: null,
       at: [at],
-      message: formatMessage(template, { path, place, reason, remedy }),
+      message: formatMessage(template, { place, reason, remedy }),
       messageId: 'damaged',
       fingerprint: fingerprintOf(inputDamaged.meta.id, path, at.line ?? at.offset ?? -1, reason),
     };

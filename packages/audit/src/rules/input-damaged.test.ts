@@ -7,7 +7,7 @@ test('it visits nothing: the auditor reports damage from its inputs', () => {
 });
 
 test('its message names place, reason and remedy', () => {
-  const data = { path: 'traces.jsonl', place: 17, reason: 'record ends early', remedy: 'export again' };
+  const data = { place: 'traces.jsonl:17', reason: 'record ends early', remedy: 'export again' };
   expect(formatMessage(inputDamaged.meta.messages['damaged'] ?? '', data)).toBe(
     'traces.jsonl:17: record ends early. Remedy: export again',
   );

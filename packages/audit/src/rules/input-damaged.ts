@@ -6,7 +6,7 @@ export const inputDamaged: Rule = defineRule({
   meta: {
     ...builtin('input-damaged'),
     description: 'A part of an input could not be read; the rest of it was judged.',
-    messages: { damaged: '{path}:{place}: {reason}. Remedy: {remedy}' },
+    messages: { damaged: '{place}: {reason}. Remedy: {remedy}' },
     defaultOptions: undefined,
   },
   create: () => ({}),
