@@ -212,7 +212,7 @@ describe.skipIf(collectorPath === undefined || jaegerPath === undefined)('a call
     const settings = JSON.parse(readFileSync(example('jaeger-ui.json'), 'utf8')) as {
       linkPatterns: object[];
     };
-    expect(settings.linkPatterns).toHaveLength(3);
+    expect(settings.linkPatterns).toHaveLength(2);
     expect(jaeger.exitCode).toBeNull();
   });
 });
