@@ -1,7 +1,6 @@
 import { ATTR_CALL_ID } from '@waybill/core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fixture, fixtureUrl, pairOf, runNode, startCollector } from '../loading/harness.js';
-import type { Collector } from '../loading/harness.js';
+import { describe, expect, it } from 'vitest';
+import { fixture, fixtureUrl, observe, pairOf } from '../loading/harness.js';
 
 const REGISTER = ['--import', import.meta.resolve('@waybill/instrumentation-mcp/register')];
 const WAYS = [
@@ -11,12 +10,6 @@ const WAYS = [
 ];
 const PROGRAMS = ['v1-memory', 'v1-http', 'v2-memory', 'v2-http'];
 
-let collector: Collector;
-beforeEach(async () => {
-  collector = await startCollector();
-});
-afterEach(() => collector.close());
-
 // 22 and later run synchronous hooks, 26 deprecates the asynchronous ones.
 describe.each(['22', '24', '26'])('on Node %s', (version) => {
   const cases = WAYS.flatMap(({ way, args, endings }) =>
@@ -25,19 +18,12 @@ describe.each(['22', '24', '26'])('on Node %s', (version) => {
   it.each(cases)(
     '$program registered by $way is one trace, with nothing on stderr',
     async ({ args, program }) => {
-      const run = await runNode([...args, fixture(program)], {
+      const { run, spans } = await observe([...args, fixture(program)], {
         command: ['npx', '-y', '-p', `node@${version}`, 'node'],
         timeoutMs: 120_000,
-        env: {
-          OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-          OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-          OTEL_METRICS_EXPORTER: 'none',
-          OTEL_LOGS_EXPORTER: 'none',
-          OTEL_NODE_RESOURCE_DETECTORS: 'none',
-        },
       });
       expect(run).toMatchObject({ code: 0, stderr: '' });
-      const { client, server } = pairOf(collector.spans, 'greet');
+      const { client, server } = pairOf(spans, 'greet');
       expect(server).toMatchObject({ traceId: client.traceId, parentSpanId: client.spanId });
       expect(server.attributes[ATTR_CALL_ID]).toBe(client.attributes[ATTR_CALL_ID]);
     },

@@ -1,16 +1,14 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { fixture, fixtureUrl, pairOf, runNode, startCollector } from './harness.js';
-import type { Collector } from './harness.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixture, fixtureUrl, observe, pairOf } from './harness.js';
 
 const SDK = '@modelcontextprotocol/sdk';
 const REGISTER = import.meta.resolve('@waybill/instrumentation-mcp/register');
 const BY_NODE_SDK = ['--import', fixtureUrl('otel.mjs')];
 const BY_REGISTER = ['--import', REGISTER, '--import', fixtureUrl('sdk-only.mjs')];
 
-let collector: Collector;
 let root: string;
 
 // Below node_modules, so that what the copies depend on is found from there.
@@ -20,22 +18,6 @@ beforeAll(() => {
 afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
-beforeEach(async () => {
-  collector = await startCollector();
-});
-afterEach(() => collector.close());
-
-function environment(): Record<string, string> {
-  return {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_METRICS_EXPORTER: 'none',
-    OTEL_LOGS_EXPORTER: 'none',
-    OTEL_NODE_RESOURCE_DETECTORS: 'none',
-    TEST_PATCH_REPORT: join(root, 'report.json'),
-  };
-}
-
 /** A package of its own with its own copy of SDK v1, in the version that the copy claims. */
 function packageWithSdk(folder: string, version: string, source: string): void {
   const original = join(dirname(fileURLToPath(import.meta.resolve(`${SDK}/shared/protocol.js`))), '../../..');
@@ -83,12 +65,12 @@ it.each([
      await client.close();`,
     );
 
-    const run = await runNode([...args, join(app, 'index.js')], { env: environment() });
+    const { run, spans, report } = await observe([...args, join(app, 'index.js')]);
 
     expect(run).toMatchObject({ code: 0, stderr: '' });
-    const { client, server } = pairOf(collector.spans, 'greet');
+    const { client, server } = pairOf(spans, 'greet');
     expect(server.parentSpanId).toBe(client.spanId);
-    const { patched } = JSON.parse(readFileSync(join(root, 'report.json'), 'utf8')) as {
+    const { patched } = report as {
       patched: { module: string; version: string }[];
     };
     const protocols = patched.filter(({ module }) => module === `${SDK}/shared/protocol.js`);
@@ -98,8 +80,8 @@ it.each([
 
 it('the ES module and the CommonJS copy of the plugin in one process record each call once', async () => {
   const args = [...BY_REGISTER, '--require', fixture('otel.cjs'), fixture('v1-memory.cjs')];
-  const run = await runNode(args, { env: environment() });
+  const { run, spans } = await observe(args);
   expect(run.code).toBe(0);
-  const { client, server } = pairOf(collector.spans, 'greet');
+  const { client, server } = pairOf(spans, 'greet');
   expect(server).toMatchObject({ traceId: client.traceId, parentSpanId: client.spanId });
 });

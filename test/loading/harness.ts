@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** A span as it was exported, its attributes as plain values. */
@@ -90,6 +93,43 @@ export function cleanEnvironment(): Record<string, string> {
     if (value !== undefined && !/^(?:OTEL_|WAYBILL_|NODE_|VITEST)/.test(name)) kept[name] = value;
   }
   return kept;
+}
+
+/** A program that was run to its end, what it exported, and what it patched where it left a report. */
+export interface ObservedRun {
+  readonly run: ProgramRun;
+  readonly spans: readonly ExportedSpan[];
+  readonly report: unknown;
+}
+
+/** Runs a program with a collector of its own behind it. */
+export async function observe(
+  args: readonly string[],
+  options: Parameters<typeof runNode>[1] = {},
+): Promise<ObservedRun> {
+  const collector = await startCollector();
+  const folder = mkdtempSync(join(tmpdir(), 'waybill-observe-'));
+  const reportFile = join(folder, 'report.json');
+  try {
+    const env = { ...exportTo(collector), TEST_PATCH_REPORT: reportFile, ...options.env };
+    const run = await runNode(args, { ...options, env });
+    const report: unknown = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : undefined;
+    return { run, spans: collector.spans, report };
+  } finally {
+    await collector.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The environment that sends traces, and nothing else, to `collector`. */
+export function exportTo(collector: Collector): Record<string, string> {
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+    OTEL_NODE_RESOURCE_DETECTORS: 'none',
+  };
 }
 
 export function fixture(name: string): string {

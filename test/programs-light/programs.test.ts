@@ -8,7 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ATTR_CALL_ID } from '@waybill/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cleanEnvironment, fixtureUrl, pairOf, runNode, startCollector } from '../loading/harness.js';
+import {
+  cleanEnvironment,
+  exportTo,
+  fixtureUrl,
+  pairOf,
+  runNode,
+  startCollector,
+} from '../loading/harness.js';
 import type { Collector } from '../loading/harness.js';
 
 const require = createRequire(import.meta.url);
@@ -30,16 +37,6 @@ afterEach(async () => {
   await collector.close();
   rmSync(folder, { recursive: true, force: true });
 });
-
-function environment(): Record<string, string> {
-  return {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_METRICS_EXPORTER: 'none',
-    OTEL_LOGS_EXPORTER: 'none',
-    OTEL_NODE_RESOURCE_DETECTORS: 'none',
-  };
-}
 
 /** The file behind a package's only command: the servers export nothing. */
 function mainOf(name: string): string {
@@ -66,7 +63,7 @@ describe('unmodified servers over stdio are in one trace with their client', () 
       arguments: { path: join(folder, 'note.txt') },
     };
     const run = await runNode([CALL, JSON.stringify(call)], {
-      env: { ...environment(), NODE_OPTIONS: REGISTER },
+      env: { ...exportTo(collector), NODE_OPTIONS: REGISTER },
     });
     expect(run.code).toBe(0);
     expect(run.stdout).toContain('kept');
@@ -81,7 +78,7 @@ describe('unmodified servers over stdio are in one trace with their client', () 
       arguments: { message: 'hi' },
     };
     const run = await runNode([CALL, JSON.stringify(call)], {
-      env: { ...environment(), NODE_OPTIONS: REGISTER },
+      env: { ...exportTo(collector), NODE_OPTIONS: REGISTER },
     });
     expect(run.code).toBe(0);
     expect(run.stdout).toContain('Echo: hi');
@@ -94,7 +91,7 @@ it('unmodified server-everything over Streamable HTTP is in one trace with its c
   const server = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
     env: {
       ...cleanEnvironment(),
-      ...environment(),
+      ...exportTo(collector),
       NODE_OPTIONS: `${REGISTER} --import ${PIN_LOOPBACK}`,
       TEST_PORT_FILE: portFile,
     },
@@ -104,7 +101,7 @@ it('unmodified server-everything over Streamable HTTP is in one trace with its c
     const port = await portFrom(portFile, server);
     const call = { url: `http://127.0.0.1:${port}/mcp`, tool: 'echo', arguments: { message: 'hi' } };
     const run = await runNode([CALL, JSON.stringify(call)], {
-      env: { ...environment(), NODE_OPTIONS: REGISTER },
+      env: { ...exportTo(collector), NODE_OPTIONS: REGISTER },
     });
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('Echo: hi');
@@ -119,7 +116,7 @@ it('unmodified server-everything over Streamable HTTP is in one trace with its c
 
 it('with the shipped otel.mjs stdout of a stdio server stays JSON-RPC under OTEL_LOG_LEVEL=debug', async () => {
   const server = spawn(process.execPath, ['--import', pathToFileURL(SHIPPED_OTEL).href, FILESYSTEM, folder], {
-    env: { ...cleanEnvironment(), ...environment(), OTEL_LOG_LEVEL: 'debug' },
+    env: { ...cleanEnvironment(), ...exportTo(collector), OTEL_LOG_LEVEL: 'debug' },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let stdout = '';
