@@ -62,7 +62,8 @@ export function clientEffectKind(
   const hinted = known === undefined ? 'unknown' : kindOfAnnotations(known);
   if (base === undefined && core.config().trustToolAnnotations === true) return hinted;
   const start = base ?? 'unknown';
-  return RANK[hinted] > RANK[start] ? hinted : start;
+  // No hint is no hint: it raises nothing.
+  return hinted !== 'unknown' && RANK[hinted] > RANK[start] ? hinted : start;
 }
 
 /** The server's view: its own registration is authoritative. */
