@@ -108,7 +108,7 @@ describe('the versions', () => {
       ),
     ];
     expect(
-      imported.map((match) => match[1]).filter((name) => !manifest.includes(`gomod: ${String(name)} `)),
+      imported.map((match) => match[1] ?? '').filter((name) => !manifest.includes(`gomod: ${name} `)),
     ).toStrictEqual([]);
   });
 });

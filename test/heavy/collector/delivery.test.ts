@@ -54,9 +54,9 @@ describe.skipIf(path === undefined)('the audit branch, audit first', () => {
     for (let round = 0; round < 5; round += 1) {
       // Half of the rounds with a backend that refuses: then the queue holds everything at the moment of the kill.
       sink.answer(round % 2 === 0 ? 503 : 200);
-      let running_ = true;
+      const load = { on: true };
       const senders = Array.from({ length: 4 }, async () => {
-        while (running_) {
+        while (load.on) {
           const ids = someIds(20);
           const status = await post(running.ports.http, 'traces', request(ids), 5_000);
           if (status === 200) for (const id of ids) acknowledged.add(id);
@@ -65,7 +65,7 @@ describe.skipIf(path === undefined)('the audit branch, audit first', () => {
       });
       await delay(1_200);
       await running.kill();
-      running_ = false;
+      load.on = false;
       await Promise.all(senders);
       running = await collector({ config: 'audit-first.yaml', env, again: running });
     }
