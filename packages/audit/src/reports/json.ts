@@ -193,12 +193,14 @@ export function jsonHead(report: AuditReport): { readonly [key: string]: JsonVal
   };
 }
 
-function* list<T>(name: string, items: readonly T[], toJson: (item: T) => JsonValue): Generator<string> {
+function* list<T>(name: string, items: Iterable<T>, toJson: (item: T) => JsonValue): Generator<string> {
   yield `,\n  ${JSON.stringify(name)}: [`;
-  for (const [index, item] of items.entries()) {
-    yield `${index === 0 ? '' : ','}\n    ${JSON.stringify(toJson(item))}`;
+  let count = 0;
+  for (const item of items) {
+    yield `${count === 0 ? '' : ','}\n    ${JSON.stringify(toJson(item))}`;
+    count += 1;
   }
-  yield items.length === 0 ? ']' : '\n  ]';
+  yield count === 0 ? ']' : '\n  ]';
 }
 
 /**

@@ -30,17 +30,21 @@ type Style = Parameters<typeof styleText>[0];
 const severityStyle: Readonly<Record<Severity, Style>> = { error: 'red', warning: 'yellow', info: 'cyan' };
 const places = 3;
 
-/** One line of the table per operation; the clean ones are left out first when there are too many. */
+/** Rows of the table: all operations, or where there are too many the first of those that need a look. */
 function rowsOf(
   report: AuditReport,
   byOperation: ReadonlyMap<string, readonly Finding[]>,
   limit: number,
 ): readonly ReportOperation[] {
-  if (report.operations.length <= limit) return report.operations;
-  const troubled = (operation: ReportOperation): boolean =>
-    !isSettled(operation) ||
-    (byOperation.get(operation.key) ?? []).some((finding) => finding.level !== 'info');
-  return report.operations.filter(troubled).slice(0, limit);
+  const all = report.operations.length <= limit;
+  const rows: ReportOperation[] = [];
+  for (const operation of report.operations) {
+    const findings = byOperation.get(operation.key) ?? [];
+    if (!all && isSettled(operation) && findings.every((finding) => finding.level === 'info')) continue;
+    rows.push(operation);
+    if (rows.length === limit) break;
+  }
+  return rows;
 }
 
 const verdictStyle: Readonly<Record<Verdict, Style>> = {
