@@ -30,6 +30,7 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
 import { readInput, startReceiver, type InputSummary, type LogRecord, type Span } from '@waybill/audit';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 const LINKED = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
@@ -278,5 +279,52 @@ describe('the receiver stores protobuf as the OTLP JSON of the same telemetry', 
       await receiver.close();
       rmSync(directory, { recursive: true, force: true });
     }
+  });
+});
+
+describe('damaged binary files', () => {
+  const protobuf = Buffer.from(ProtobufTraceSerializer.serializeRequest(spans()) ?? []);
+
+  it('a frame of a wrong length costs itself: the frames behind it are found', async () => {
+    const bytes = Buffer.from(framed(protobuf, protobuf, protobuf));
+    bytes.writeUInt32BE(0xffff_ffff, protobuf.length + 4);
+    const { spans: left, summary } = await read(bytes);
+    expect(left).toHaveLength(6);
+    expect(summary.damaged).toMatchObject([
+      { at: { offset: protobuf.length + 4 }, reason: 'bytes that begin no record' },
+    ]);
+  });
+
+  it('a damaged span costs itself', async () => {
+    const bytes = Buffer.from(framed(protobuf));
+    const name = bytes.indexOf('tools/call näme-1');
+    // The length before the name now points behind the end of its span.
+    bytes[name - 1] = 0x7f;
+    bytes[name - 2] = 0x2a;
+    const { spans: left, summary } = await read(bytes);
+    expect(left.map((span) => span.name)).toEqual(['tools/call näme-0', 'tools/call näme-2']);
+    expect(summary.damaged.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['framed', framed(protobuf, protobuf)],
+    ['bare', protobuf],
+    ['framed, gzip', gzipSync(framed(protobuf, protobuf))],
+  ])('any flipped bits of %s end in a judged remainder (seed 20260930)', async (_name, whole) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 })), {
+          minLength: 1,
+          maxLength: 4,
+        }),
+        async (flips) => {
+          const bytes = Buffer.from(whole);
+          for (const [at, mask] of flips) bytes[at] = (bytes[at] ?? 0) ^ mask;
+          const { spans: left } = await read(bytes);
+          for (const one of left) expect(one.traceId).toMatch(/^(?:[0-9a-f]{32})?$/);
+        },
+      ),
+      { seed: 20_260_930, numRuns: 500 },
+    );
   });
 });

@@ -13,13 +13,15 @@ import { readJsonRecord } from './text.js';
 
 const INITIAL_BYTES = 1 << 18;
 const FRAME_HEADER = 4;
+/** A frame is known by its first bytes. */
+const SEARCH_BYTES = 32;
 const CUT = 'the writer was stopped in the middle of it, or the file was cut: export again if it matters';
 
 interface Layout {
   /** Header and payload of the record at the start of the bytes; undefined when more bytes are needed. */
   next(bytes: Buffer): { readonly header: number; readonly length: number } | undefined | 'broken';
-  /** Whether a record may begin here, to go on after damage. */
-  begins(bytes: Buffer): boolean;
+  /** Whether a record begins here, to go on after damage; unknown until more bytes are there. */
+  begins(bytes: Buffer, final: boolean): 'yes' | 'no' | 'unknown';
 }
 
 function framed(maxRecordBytes: number): Layout {
@@ -33,7 +35,15 @@ function framed(maxRecordBytes: number): Layout {
       }
       return { header: FRAME_HEADER, length };
     },
-    begins: (bytes) => beginsFrame(bytes, maxRecordBytes),
+    begins(bytes, final) {
+      if (!beginsFrame(bytes, maxRecordBytes)) return 'no';
+      // Bytes inside of a lost record may look like a frame; its end settles it: another one, or the end of the input.
+      const end = FRAME_HEADER + frameLength(bytes);
+      if (end + FRAME_HEADER < bytes.length) {
+        return beginsFrame(bytes.subarray(end), maxRecordBytes) ? 'yes' : 'no';
+      }
+      return final && end === bytes.length ? 'yes' : 'unknown';
+    },
   };
 }
 
@@ -48,7 +58,7 @@ function bare(maxRecordBytes: number): Layout {
       if (length.value > maxRecordBytes) return 'broken';
       return { header: 0, length: length.next + length.value };
     },
-    begins: () => false,
+    begins: () => 'no',
   };
 }
 
@@ -76,6 +86,7 @@ class BinaryRecords {
   private offset = 0;
   /** Looks for the next record after damage. */
   private lost = false;
+  private searchAt = 0;
   private signal: Message | undefined;
   private readonly layout: Layout;
   private readonly reading: Reading;
@@ -98,10 +109,11 @@ class BinaryRecords {
     }
     this.buffer.set(chunk, this.filled);
     this.filled += chunk.length;
-    this.drain();
+    this.drain(false);
   }
 
   end(): void {
+    this.drain(true);
     if (this.filled === this.start || this.lost) return;
     // What is left is shorter than its own length says.
     this.begin();
@@ -124,10 +136,9 @@ class BinaryRecords {
     this.offset += bytes;
   }
 
-  private drain(): void {
+  private drain(final: boolean): void {
     for (;;) {
-      const rest = this.buffer.subarray(this.start, this.filled);
-      if (this.lost && !this.search(rest)) return;
+      if (this.lost && !this.search(final)) return;
       const bytes = this.buffer.subarray(this.start, this.filled);
       const next = this.layout.next(bytes);
       if (next === undefined) return;
@@ -138,6 +149,7 @@ class BinaryRecords {
           'copy or export the file again; what could be found after them was read',
         );
         this.lost = true;
+        this.searchAt = 0;
         this.advance(1);
         continue;
       }
@@ -151,17 +163,24 @@ class BinaryRecords {
     }
   }
 
-  /** To the next bytes at which a record may begin; false when more bytes are needed. */
-  private search(rest: Buffer): boolean {
-    // A frame is believed only with its first bytes in sight.
-    const last = rest.length - 32;
-    for (let at = 0; at <= last; at += 1) {
-      if (!this.layout.begins(rest.subarray(at))) continue;
-      this.advance(at);
-      this.lost = false;
-      return true;
+  /** To the next bytes at which a record begins; false when more bytes are needed. */
+  private search(final: boolean): boolean {
+    const rest = this.buffer.subarray(this.start, this.filled);
+    if (!final && rest.length < this.searchAt) return false;
+    const last = final ? rest.length : rest.length - SEARCH_BYTES;
+    let keep = Math.max(last, 0);
+    for (let at = 0; at < last; at += 1) {
+      const answer = this.layout.begins(rest.subarray(at), final);
+      if (answer === 'yes') {
+        this.advance(at);
+        this.lost = false;
+        return true;
+      }
+      if (answer === 'unknown') keep = Math.min(keep, at);
     }
-    if (last > 0) this.advance(last);
+    // What cannot be known yet is looked at again when there is twice as much of it.
+    this.advance(keep);
+    this.searchAt = (rest.length - keep) * 2;
     return false;
   }
 

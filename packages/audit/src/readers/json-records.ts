@@ -6,6 +6,8 @@
  * A line that is one whole object goes to `JSON.parse` unscanned: in valid exports that is every line, and a scan of
  * every byte in JavaScript would cost a quarter of the parse. Only what is not one object per line is scanned.
  */
+import type { RecordHandler, RecordProblem } from './record-handler.js';
+
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const SPACE = 0x20;
@@ -29,20 +31,6 @@ const MAX_DEPTH = 512;
 const RECORD_START =
   /^\{\s*"(?:resourceSpans|resource_spans|resourceLogs|resource_logs|resourceMetrics|resource_metrics|batches)"/;
 const RECORD_START_BYTES = 64;
-
-export type RecordProblem = 'incomplete' | 'broken' | 'unexpected' | 'too_large' | 'too_deep';
-
-export interface RecordHandler {
-  /**
-   * A complete object (balanced brackets at least). `alone` says that it is a whole line.
-   * @returns false when it is not JSON; a whole line is then looked at again by its structure
-   */
-  record(bytes: Buffer, line: number, alone: boolean): boolean;
-  /** Bytes that belong to no complete object: `bytes` is what there is of it. */
-  problem(problem: RecordProblem, bytes: Buffer, line: number): void;
-  /** Asked for records that a second reading may pass over; undefined when all are to be read. */
-  readonly wantsLine?: ((line: number) => boolean) | undefined;
-}
 
 export class JsonRecords {
   private buffer: Buffer = Buffer.allocUnsafe(INITIAL_BYTES);

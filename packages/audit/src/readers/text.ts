@@ -1,7 +1,8 @@
 /** Records of text inputs: parsed, exactly where numbers would be rounded, and handed to their format. */
 import { isUtf8 } from 'node:buffer';
 import { parseExact, type Json } from './exact-json.js';
-import { JsonRecords, type RecordHandler, type RecordProblem } from './json-records.js';
+import { JsonRecords } from './json-records.js';
+import type { RecordHandler, RecordProblem } from './record-handler.js';
 import { explainForeign, readRecord } from './record.js';
 import type { Reading } from './reading.js';
 import { salvage } from './salvage.js';
