@@ -14,6 +14,8 @@ export type Handler = (invocation: Invocation) => unknown;
 export interface HookTable {
   isEnabled(): boolean;
   readonly handlers: Readonly<Partial<Record<HookPoint, Handler>>>;
+  /** Watches a transport of which the protocol layer is unknown. */
+  instrumentTransport(transport: object, role: 'client' | 'server'): void;
   /** Told of a handler that failed; the SDK's method ran all the same. */
   failed(point: HookPoint, error: unknown): void;
 }

@@ -11,6 +11,7 @@ import { type RuntimeCore, createCore } from './core.js';
 import { onIncomingRequest } from './server/receive.js';
 import { onMcpServerConnect } from './server/high-level.js';
 import { watchServerSockets } from './server/sockets.js';
+import { tapBareTransport } from './bare-transport.js';
 import { onConnect } from './transport-tap.js';
 
 export interface RuntimeDeps {
@@ -58,6 +59,9 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
     table: {
       isEnabled: () => deps.isEnabled(),
       handlers,
+      instrumentTransport: (transport, role) => {
+        core.guard('instrumentTransport', () => tapBareTransport(core, transport, role));
+      },
       failed: (point, error) => core.failed(point, error),
     },
     dispose: () => sockets.stop(),

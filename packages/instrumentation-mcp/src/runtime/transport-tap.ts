@@ -1,6 +1,7 @@
 import { type JsonRpcId, readCall, transportCause } from '@waybill/core';
 import {
   type AnyFunction,
+  type Foreign,
   isForeign,
   isFunction,
   isThenable,
@@ -8,6 +9,7 @@ import {
   readOwn,
   readString,
 } from '../patch/foreign.js';
+import { patchExports } from '../patch/index.js';
 import type { Invocation } from '../patch/table.js';
 import { type Connection, connectionOf, protocolVersionOf, transportKind } from './connection.js';
 import type { RuntimeCore } from './core.js';
@@ -41,6 +43,7 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
   if (connection.transport === transport) return;
   connection.transport = transport;
   connection.kind = transportKind(transport);
+  patchTransport(transport);
   watchPipe(core, connection, transport);
   if (known !== undefined) return;
   const original = transport['send'];
@@ -60,6 +63,14 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
   } catch (error) {
     core.failed('transport.send', error); // a frozen or sealed transport
   }
+}
+
+/** A transport of a bundled SDK, or of a file that no hook caught, is patched when it is first used. */
+function patchTransport(transport: Foreign): void {
+  const classes: Foreign = { transport: transport.constructor };
+  const buffer = read(transport, '_readBuffer');
+  if (isForeign(buffer)) classes['buffer'] = buffer.constructor;
+  patchExports(classes, { module: 'transport', version: undefined, format: 'given' });
 }
 
 function onSend(
@@ -167,7 +178,7 @@ function cancelSent(connection: Connection, message: unknown): void {
 }
 
 /** The SDK tells the other side to stop: why, is on the caller's own signal. */
-function cancelling(leg: ClientLeg): void {
+export function cancelling(leg: ClientLeg): void {
   if (leg.settled || leg.stages === undefined) return;
   const aborted = read(read(leg.options, 'signal'), 'aborted') === true;
   giveUp(leg, aborted ? 'client.cancelled' : 'client.timeout');

@@ -87,7 +87,7 @@ function instrumentRequest(
 }
 
 /** The request with a `_meta` of its own; the caller's objects stay as they are. */
-function withMeta(core: RuntimeCore, leg: ClientLeg, request: Foreign, params: unknown): Foreign {
+export function withMeta(core: RuntimeCore, leg: ClientLeg, request: Foreign, params: unknown): Foreign {
   const meta = outgoingMeta({
     meta: leg.info.meta,
     context: leg.context,

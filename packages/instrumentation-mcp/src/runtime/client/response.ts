@@ -28,7 +28,8 @@ export function onNotification(core: RuntimeCore, { self, args, proceed }: Invoc
   return proceed();
 }
 
-function takeResponse(core: RuntimeCore, connection: Connection, message: unknown): unknown {
+/** Reads a response into its leg. Returns the message as the SDK's caller is to see it. */
+export function takeResponse(core: RuntimeCore, connection: Connection, message: unknown): unknown {
   const id = read(message, 'id');
   const current = core.flow.getStore()?.leg;
   const strict = connection.legs.get(id as JsonRpcId);

@@ -45,9 +45,7 @@ export function onIncomingRequest(
     return opened;
   });
   if (call === undefined) return invocation.proceed();
-  const result = core.flow.run({ leg: undefined, call, scope: undefined }, () =>
-    apiState().storage.run(scopeOf(core, call), () => context.with(call.context, () => invocation.proceed())),
-  );
+  const result = runInCall(core, call, () => invocation.proceed());
   core.guard('server.request', () => {
     // No handler was found for it and no answer was given: the SDK let the request go.
     if (wasDropped(call)) dropReply(core, call);
@@ -55,14 +53,26 @@ export function onIncomingRequest(
   return result;
 }
 
-interface Opening {
+/** Runs the code that serves a request: in its span, with its operation, outside of whatever sent it. */
+export function runInCall<T>(core: RuntimeCore, call: ServerCall, serve: () => T): T {
+  return core.flow.run({ leg: undefined, call, scope: undefined }, () =>
+    apiState().storage.run(scopeOf(core, call), () => context.with(call.context, serve)),
+  );
+}
+
+export interface Opening {
   readonly connection: Connection;
   readonly id: JsonRpcId;
   readonly info: ToolCallInfo;
   readonly params: unknown;
 }
 
-function openCall(core: RuntimeCore, sockets: ServerSockets, opening: Opening): ServerCall {
+/** Opens an incoming request: span, names, `server.received`. */
+export function openCall(
+  core: RuntimeCore,
+  sockets: ServerSockets | undefined,
+  opening: Opening,
+): ServerCall {
   const { connection, id, info, params } = opening;
   const isHttp = connection.kind === 'http';
   const incoming = incomingContext(info.meta, connection.kind !== 'stdio');
@@ -84,7 +94,7 @@ function openCall(core: RuntimeCore, sockets: ServerSockets, opening: Opening): 
     stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids }),
     remoteParent: incoming.remote,
     echo: ids !== undefined && ids.callId === remoteCallId,
-    answer: isHttp ? sockets.current() : undefined,
+    answer: isHttp ? sockets?.current() : undefined,
     startedAt: performance.now(),
     argumentsDigest: () => (digest ??= argumentsDigest(info.arguments)),
     extra: {},
