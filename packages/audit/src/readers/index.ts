@@ -2,6 +2,7 @@
 export { DEFAULT_LIMITS, type ReadLimits } from './limits.js';
 export { readInput, readInputs, type ReadOptions } from './read.js';
 export {
+  foldersWithoutTraces,
   openInputs,
   type BytesSource,
   type FileSource,

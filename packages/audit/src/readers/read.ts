@@ -20,7 +20,13 @@ import { Reading } from './reading.js';
 import { HEAD_BYTES, sniff } from './sniff.js';
 import { fetchInto } from './remote/fetch.js';
 import type { RemoteOptions } from './remote/types.js';
-import { openInputs, type InputSource, type StandardInputSource, type UrlSource } from './source.js';
+import {
+  foldersWithoutTraces,
+  openInputs,
+  type InputSource,
+  type StandardInputSource,
+  type UrlSource,
+} from './source.js';
 import { openText } from './text.js';
 
 export interface ReadOptions {
@@ -85,8 +91,11 @@ export async function readInput(
       'the note beside it says what was sent; correct the sender and send it again',
     );
   }
-  if (input.bytes === 0 && reading.damaged.length === 0 && !input.found) {
-    reading.damage('an empty input', 'check that the exporter was flushed before the program ended');
+  if (reading.format === '' && reading.damaged.length === 0 && !input.found) {
+    reading.damage(
+      input.bytes === 0 ? 'an empty input' : 'an input of nothing but white space',
+      'check that the exporter was flushed before the program ended',
+    );
   }
   reading.end();
   return {
@@ -115,7 +124,9 @@ export async function readInputs(
   for (const problem of problems) sink.damage(problem);
   const inputs: InputSummary[] = [];
   for (const source of sources) inputs.push(await readInput(source, sink, options));
-  return { inputs, problems };
+  const folders = foldersWithoutTraces(sources, inputs);
+  for (const folder of folders) sink.damage(folder);
+  return { inputs, problems: [...problems, ...folders] };
 }
 
 /** Standard input, and the file that it was copied to. */

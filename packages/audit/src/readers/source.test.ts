@@ -29,6 +29,8 @@ beforeAll(() => {
     'below/README.md': '# not a trace',
     'below/receipts.jsonl': '{"operation_id":"o"}',
     'below/.hidden.json': line('hidden'),
+    'torn/a.jsonl': `{"resourceSpans":[{"x\n${line('after a torn line')}`,
+    'prose/README.md': '# not a trace',
     'served/quarantine/1.body': 'garbage',
     'served/quarantine/1.body.note.json': '{"reason":"not JSON"}',
     'served/quarantine/2.body': line('too large'),
@@ -73,6 +75,17 @@ describe('inputs by name', () => {
     expect(await names('served')).toEqual({
       spans: ['too large'],
       damages: ['kept in quarantine by the receiver: not JSON'],
+    });
+  });
+
+  it('a damaged line before the first good one is named in a folder too', async () => {
+    expect(await names('torn')).toEqual({ spans: ['after a torn line'], damages: ['not JSON'] });
+  });
+
+  it('a folder without traces is named', async () => {
+    expect(await names('prose')).toEqual({
+      spans: [],
+      damages: ['a folder without a file that holds traces'],
     });
   });
 

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { globSync, isDynamicPattern } from 'tinyglobby';
-import type { Damage } from '../model.js';
+import type { Damage, InputSummary } from '../model.js';
 import { isObject } from './exact-json.js';
 import { remoteUrl, type RemoteOptions, type RemoteUrl } from './remote/types.js';
 
@@ -22,6 +22,8 @@ export interface FileSource extends NamedSource {
   readonly kind: 'file';
   /** Found in a folder, not named itself: other files than traces are expected there and passed over. */
   readonly found: boolean;
+  /** The folder as it was named, for a file that was found in one. */
+  readonly folder?: string;
   /** Why the receiver set this body aside; damage if nothing in it can be read here either. */
   readonly quarantined?: string;
 }
@@ -56,10 +58,11 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
   const sources: InputSource[] = [];
   const problems: Damage[] = [];
   const seen = new Set<string>();
-  const add = (file: string, found: boolean): void => {
+  const add = (file: string, folder?: string): void => {
     const key = path.resolve(file);
     if (seen.has(key)) return;
     seen.add(key);
+    const found = folder !== undefined;
     const quarantined = found ? quarantineReason(file) : undefined;
     const id = `s${sources.length + 1}`;
     sources.push({
@@ -67,6 +70,7 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
       id,
       path: file,
       found,
+      ...(found ? { folder } : {}),
       ...(quarantined === undefined ? {} : { quarantined }),
     });
   };
@@ -89,17 +93,17 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
     }
     const kind = kindOf(name);
     if (kind === 'file') {
-      for (const sibling of rotated(name)) add(sibling, false);
-      add(name, false);
+      for (const sibling of rotated(name)) add(sibling);
+      add(name);
     } else if (kind === 'folder') {
       const files = filesBelow(name);
       if (files.length === 0) problem(name, 'an empty folder', 'name a folder that holds exported traces');
-      for (const file of files) add(file, true);
+      for (const file of files) add(file, name);
     } else if (kind === undefined && isDynamicPattern(name)) {
       const files = globSync(name, { dot: false, onlyFiles: true, expandDirectories: false }).sort();
       if (files.length === 0)
         problem(name, 'no file matches this pattern', 'check the pattern and the folder');
-      for (const file of files) add(file, false);
+      for (const file of files) add(file);
     } else if (kind === undefined) {
       problem(
         name,
@@ -111,6 +115,26 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
     }
   }
   return { sources, problems };
+}
+
+/** Folders that were named and in which nothing was understood; call it when all sources were read. */
+export function foldersWithoutTraces(
+  sources: readonly InputSource[],
+  inputs: readonly InputSummary[],
+): readonly Damage[] {
+  const understood = new Map<string, boolean>();
+  for (const [index, source] of sources.entries()) {
+    if (source.kind !== 'file' || source.folder === undefined) continue;
+    const format = inputs[index]?.format ?? 'none';
+    understood.set(source.folder, understood.get(source.folder) === true || format !== 'none');
+  }
+  return [...understood]
+    .filter(([, any]) => !any)
+    .map(([folder]) => ({
+      at: { source: folder },
+      reason: 'a folder without a file that holds traces',
+      remedy: 'name the folder that the exporter, the Collector or "waybill serve" writes to',
+    }));
 }
 
 function kindOf(name: string): 'file' | 'folder' | undefined | { reason: string; remedy: string } {
@@ -174,7 +198,7 @@ function rotated(file: string): readonly string[] {
   }
   return entries
     .filter((entry) => {
-      const bare = entry.endsWith('.gz') ? entry.slice(0, -3) : entry;
+      const bare = entry.replace(/\.(?:gz|zst)$/, '');
       if (!bare.startsWith(name) || !bare.endsWith(ext)) return false;
       return ROTATION.test(bare.slice(name.length, bare.length - ext.length));
     })

@@ -22,16 +22,52 @@ export interface TextOptions {
   readonly only: ReadonlySet<number> | undefined;
 }
 
+interface Complaints {
+  say(reason: string, remedy: string): void;
+  /** A record was understood. */
+  understood(): void;
+}
+
+function spokenComplaints(reading: Reading): Complaints {
+  return {
+    say(reason, remedy) {
+      reading.damage(reason, remedy);
+    },
+    understood: () => undefined,
+  };
+}
+
+/** Held back until something was understood: before that, the file is perhaps no trace at all. */
+function heldComplaints(reading: Reading): Complaints {
+  const held: (() => void)[] = [];
+  let understood = false;
+  return {
+    say(reason, remedy) {
+      const at = reading.place();
+      if (understood) reading.damage(reason, remedy, at);
+      else if (held.length < reading.limits.maxDamages) {
+        held.push(() => {
+          reading.damage(reason, remedy, at);
+        });
+      }
+    },
+    understood() {
+      understood = true;
+      for (const speak of held.splice(0)) speak();
+    },
+  };
+}
+
 /** Begins a text input; push bytes into `records`. */
 export function openText(reading: Reading, options: TextOptions): TextInput {
   let lines = 0;
-  const quiet = (): boolean => options.found && reading.records === 0;
+  const complaints = options.found ? heldComplaints(reading) : spokenComplaints(reading);
   const { only } = options;
   const handler: RecordHandler = {
     record(bytes, line, alone) {
       reading.line = line;
       reading.begin();
-      const parsed = readJson(bytes, reading, quiet);
+      const parsed = readJson(bytes, reading, complaints);
       if (parsed && alone) lines += 1;
       return parsed;
     },
@@ -39,12 +75,10 @@ export function openText(reading: Reading, options: TextOptions): TextInput {
       reading.line = line;
       reading.begin();
       const saved = problem === 'incomplete' || problem === 'broken' ? salvage(bytes) : undefined;
-      if (!quiet() || saved !== undefined) {
-        const { reason, remedy } = PROBLEMS[problem];
-        const rest = saved === undefined ? '' : `; its ${saved.records} undamaged records were read`;
-        reading.damage(reason(bytes) + rest, remedy);
-      }
-      if (saved !== undefined) readJson(Buffer.from(saved.text), reading, quiet);
+      const { reason, remedy } = PROBLEMS[problem];
+      const rest = saved === undefined ? '' : `; its ${saved.records} undamaged records were read`;
+      complaints.say(reason(bytes) + rest, remedy);
+      if (saved !== undefined) readJson(Buffer.from(saved.text), reading, complaints);
     },
     wantsLine: only === undefined ? undefined : (line) => only.has(line),
   };
@@ -62,12 +96,14 @@ export function openText(reading: Reading, options: TextOptions): TextInput {
 
 /** Reads one JSON object that the framing of a binary input holds. */
 export function readJsonRecord(bytes: Buffer, reading: Reading): void {
-  if (!readJson(bytes, reading, () => false))
-    reading.damage(PROBLEMS.broken.reason(bytes), PROBLEMS.broken.remedy);
+  const complaints = spokenComplaints(reading);
+  if (!readJson(bytes, reading, complaints)) {
+    complaints.say(PROBLEMS.broken.reason(bytes), PROBLEMS.broken.remedy);
+  }
 }
 
 /** False, with nothing read, when the bytes are not JSON. */
-function readJson(bytes: Buffer, reading: Reading, quiet: () => boolean): boolean {
+function readJson(bytes: Buffer, reading: Reading, complaints: Complaints): boolean {
   const text = bytes.toString('utf8');
   let root: Json;
   try {
@@ -77,16 +113,16 @@ function readJson(bytes: Buffer, reading: Reading, quiet: () => boolean): boolea
   }
   // A replacement character may stand in the text itself; only its absence from the bytes is damage.
   if (text.includes('\uFFFD') && !isUtf8(bytes)) {
-    reading.damage(
+    complaints.say(
       'bytes that are not UTF-8 (read as U+FFFD)',
       'export again, or repair the encoding; the record was read',
     );
   }
-  readParsed(root, text, reading, quiet);
+  readParsed(root, text, reading, complaints);
   return true;
 }
 
-function readParsed(root: Json, text: string, reading: Reading, quiet: () => boolean): void {
+function readParsed(root: Json, text: string, reading: Reading, complaints: Complaints): void {
   let understood: boolean;
   try {
     understood = readRecord(root, reading);
@@ -98,11 +134,11 @@ function readParsed(root: Json, text: string, reading: Reading, quiet: () => boo
   }
   if (understood) {
     reading.records += 1;
+    complaints.understood();
     return;
   }
-  if (quiet()) return;
   const { reason, remedy } = explainForeign(root);
-  reading.damage(reason, remedy);
+  complaints.say(reason, remedy);
 }
 
 const FORMATS = 'OTLP JSON, JSON Lines, OTLP protobuf, or an export of Jaeger, Tempo or Zipkin';
