@@ -23,6 +23,8 @@ const BACKSLASH = 0x5c;
 const RECORD_SEPARATOR = 0x1e;
 
 const INITIAL_BYTES = 1 << 20;
+/** Broken records may cost this much work before only whole lines are believed. */
+const WASTE_BYTES = 16 << 20;
 /** A line that is longer is not waited for, but cut by its structure: it may be an array of everything. */
 const LONG_LINE_BYTES = 8 << 20;
 /** Deeper nesting than this is no trace; `JSON.parse` itself ends near the size of the stack. */
@@ -53,8 +55,10 @@ export class JsonRecords {
   private skipping = false;
   /** The input has records that are one line each: what begins an object in column 0 then begins a record. */
   private lines = false;
-  /** After a document ran to the end of the input unclosed: only whole lines are taken, so that work stays linear. */
+  /** Only whole lines are taken, so that work stays linear: a document ran to the end, or much was broken. */
   private linesOnly = false;
+  /** Bytes that were scanned for records that turned out broken, and are scanned again. */
+  private wasted = 0;
   private problemLine = 0;
   private first = true;
   private readonly handler: RecordHandler;
@@ -313,6 +317,8 @@ export class JsonRecords {
   /** Reports what is there of the record and goes on at the next line. */
   private broken(problem: RecordProblem, end: number): boolean {
     this.problem(problem, end);
+    this.wasted += end - this.start;
+    if (this.wasted > WASTE_BYTES) this.linesOnly = true;
     this.inObject = false;
     this.skipping = true;
     const newline = this.buffer.indexOf(NEWLINE, this.start);
