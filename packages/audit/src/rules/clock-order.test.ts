@@ -47,4 +47,15 @@ describe('clock-order', () => {
     ];
     expect(find({ server: { extra: { stages: () => stages } } })).toEqual([]);
   });
+
+  test('two deliveries of one request count and run for themselves', () => {
+    const again = { source: 's1', line: 3, spanId: 'b2' };
+    const stages = [
+      stage('server.received', 42, 1),
+      { ...stage('server.received', 90, 1), at: again },
+      stage('server.result_sent', 60, 2),
+      { ...stage('server.result_sent', 99, 2), at: again },
+    ];
+    expect(find({ server: { extra: { stages: () => stages } } })).toEqual([]);
+  });
 });

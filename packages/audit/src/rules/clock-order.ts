@@ -50,23 +50,26 @@ function between(call: Call): readonly Disorder[] {
   return found;
 }
 
-/** The first pair of numbered stages of one side whose times run against their numbers. */
+/**
+ * The first pair of numbered stages whose times run against their numbers. Each span counts from 1: two deliveries of
+ * one request are two clocks.
+ */
 function within(side: Side): Disorder | undefined {
-  const stages = (side.stages?.() ?? []).filter(
-    (stage) => stage.seq !== undefined && stage.timeUnixNano > 0n,
-  );
-  let latest: SeenStage | undefined;
-  for (const stage of stages) {
-    if (latest && stage.timeUnixNano + WITHIN_ONE_CLOCK < latest.timeUnixNano) {
+  const latest = new Map<string, SeenStage>();
+  for (const stage of side.stages?.() ?? []) {
+    if (stage.seq === undefined || stage.timeUnixNano === 0n) continue;
+    const span = `${stage.at.traceId ?? ''}:${stage.at.spanId ?? ''}`;
+    const before = latest.get(span);
+    if (before && stage.timeUnixNano + WITHIN_ONE_CLOCK < before.timeUnixNano) {
       return {
         messageId: 'inside',
-        by: latest.timeUnixNano - stage.timeUnixNano,
-        at: [latest.at, stage.at],
-        first: latest.name,
+        by: before.timeUnixNano - stage.timeUnixNano,
+        at: [before.at, stage.at],
+        first: before.name,
         second: stage.name,
       };
     }
-    if (!latest || stage.timeUnixNano > latest.timeUnixNano) latest = stage;
+    if (!before || stage.timeUnixNano > before.timeUnixNano) latest.set(span, stage);
   }
   return undefined;
 }

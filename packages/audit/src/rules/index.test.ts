@@ -21,6 +21,6 @@ test.each(ids)('%s has its file, its test and its page', (id) => {
 });
 
 test('no page is of a rule that does not exist', () => {
-  const found = readdirSync(pages).filter((name) => name !== 'README.md');
+  const found = readdirSync(pages).filter((name) => name.endsWith('.md') && name !== 'README.md');
   expect(found.map((name) => name.replace(/\.md$/, '')).sort()).toEqual([...ids].sort());
 });
