@@ -320,6 +320,30 @@ describe.skipIf(path === undefined)('the audit branch, view first', () => {
   });
 });
 
+describe.skipIf(path === undefined)('ClickHouse that is down', () => {
+  const nobody = async (): Promise<string> => `tcp://127.0.0.1:${String(await freePort())}`;
+
+  it('keeps the Collector from starting while the tables are to be created', async () => {
+    const starting = startCollector(path ?? '', {
+      config: 'clickhouse.yaml',
+      env: { WAYBILL_CLICKHOUSE: await nobody() },
+    });
+    await expect(starting).rejects.toThrow('create database');
+  });
+
+  it('is what the queue is for once they are there', async () => {
+    const running = await collector({
+      config: 'clickhouse.yaml',
+      env: { WAYBILL_CLICKHOUSE: await nobody(), WAYBILL_CLICKHOUSE_SCHEMA: 'false' },
+    });
+    expect(await post(running.ports.http, 'traces', request(someIds(3)))).toBe(200);
+    const page = await scrape(running.ports.self);
+    expect(
+      sumOf(page, 'otelcol_exporter_queue_size', { exporter: 'clickhouse/audit', data_type: 'traces' }),
+    ).toBe(1);
+  });
+});
+
 describe.skipIf(path === undefined)('two tiers', () => {
   it('bring all spans of a trace to one host, also when tier 1 is killed and a host is down for a while', async () => {
     const sinks = [await backend(), await backend()];
