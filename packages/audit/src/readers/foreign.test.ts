@@ -166,6 +166,61 @@ describe('Zipkin v2', () => {
   });
 });
 
+describe('objects of the JavaScript SDK, printed', () => {
+  const resource = { _rawAttributes: [['service.name', 'agent']] };
+  const instrumentationScope = { name: 'sc', version: '1' };
+
+  it('a span becomes the one model', async () => {
+    const { spans, summary } = await collect(
+      bytesOf(
+        JSON.stringify(
+          {
+            _spanContext: { traceId: TRACE, spanId: 'b7ad6b7169203331', traceFlags: 1 },
+            parentSpanContext: { traceId: TRACE, spanId: '00f067aa0ba902b7' },
+            name: 'tools/call x',
+            kind: 2,
+            startTime: [1790000000, 5],
+            endTime: [1790000001, 0],
+            status: { code: 2, message: 'm' },
+            attributes: { call_id: 'c-1', list: ['a'] },
+            events: [{ name: 'client.sent', time: [1790000000, 6], attributes: { 'waybill.seq': 1 } }],
+            links: [{ context: { traceId: TRACE, spanId: '00f067aa0ba902b7' }, attributes: {} }],
+            resource,
+            instrumentationScope,
+          },
+          null,
+          2,
+        ),
+      ),
+    );
+    expect(summary).toMatchObject({ format: 'sdk-json', damaged: [] });
+    expect(spans[0]).toMatchObject({
+      traceId: TRACE,
+      parentSpanId: '00f067aa0ba902b7',
+      kind: 3,
+      startTimeUnixNano: 1790000000000000005n,
+      endTimeUnixNano: 1790000001000000000n,
+      status: { code: 2, message: 'm' },
+      attributes: { 'waybill.call.id': 'c-1', list: ['a'] },
+      events: [{ timeUnixNano: 1790000000000000006n, attributes: { 'waybill.stage.seq': 1 } }],
+      links: [{ spanId: '00f067aa0ba902b7' }],
+      resource: { serviceName: 'agent' },
+      scope: { name: 'sc', version: '1' },
+    });
+  });
+
+  it('log records and metrics between them are no damage', async () => {
+    const { logs, damages } = await collect(
+      bytesOf(
+        `${JSON.stringify({ hrTime: [1, 2], hrTimeObserved: [1, 3], _body: 'b', attributes: { 'event.name': 'e' }, resource })}\n` +
+          JSON.stringify({ resource, scopeMetrics: [] }),
+      ),
+    );
+    expect(damages).toEqual([]);
+    expect(logs).toMatchObject([{ eventName: 'e', timeUnixNano: 1000000002n, body: 'b' }]);
+  });
+});
+
 describe('answers of backends', () => {
   const trace = {
     resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: TRACE, spanId: 'b7ad6b7169203331', name: 'n' }] }] }],

@@ -256,7 +256,8 @@ function readLinks(value: unknown, reading: Reading): readonly SpanLink[] {
   return out;
 }
 
-function readLog(raw: unknown, resource: Resource, scope: Scope, reading: Reading): void {
+/** One OTLP log record; damage as with spans. */
+export function readLog(raw: unknown, resource: Resource, scope: Scope, reading: Reading): void {
   if (!isObject(raw)) {
     reading.damage('a log record that is no object', EXPORT_AGAIN);
     return;

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject } from './exact-json.js';
 import { readJaegerAnswer, readJaegerBatch, readJaegerTrace } from './jaeger.js';
 import { BARE, readResourceLogs, readResourceSpans, readSpan } from './otlp.js';
 import type { Reading } from './reading.js';
+import { isSdkLog, isSdkSpan, readSdkLog, readSdkSpan } from './sdk-objects.js';
 import { isZipkinSpan, readZipkinSpan } from './zipkin.js';
 
 /** Wrappers in wrappers (`{result: {trace: …}}`) end here. */
@@ -39,6 +40,18 @@ export function readRecord(root: Json, reading: Reading, wrappers = 0): boolean 
     readResourceSpans([root], reading);
     return true;
   }
+  if (isSdkSpan(root)) {
+    named(reading, 'sdk');
+    readSdkSpan(root, reading);
+    return true;
+  }
+  if (isSdkLog(root)) {
+    named(reading, 'sdk');
+    readSdkLog(root, reading);
+    return true;
+  }
+  // Metrics of the same file.
+  if (Array.isArray(root['scopeMetrics'])) return true;
   if (isZipkinSpan(root)) {
     named(reading, 'zipkin');
     readZipkinSpan(root, reading);
