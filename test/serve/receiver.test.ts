@@ -1,7 +1,7 @@
 /**
  * `waybill serve` as exporters and careless senders see it: real exporters, real sockets, real processes.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -364,40 +364,58 @@ describe('the files', () => {
   });
 
   it('what was acknowledged survives SIGKILL of the receiver', async () => {
-    const module = import.meta.resolve('@waybill/audit');
-    const child = spawn(
-      process.execPath,
-      [
-        '--input-type=module',
-        '-e',
-        `import { startReceiver } from ${JSON.stringify(module)};
-         const receiver = await startReceiver({ directory: ${JSON.stringify(directory)}, port: 0 });
-         process.stdout.write(receiver.url + '\\n');`,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    const url = await new Promise<string>((resolve) => {
-      child.stdout.once('data', (chunk: Buffer) => {
-        resolve(chunk.toString().trim());
-      });
-    });
+    const { child, url } = await startChild('');
     let acknowledged = 0;
-    for (let index = 0; index < 20; index += 1) {
-      const response = await fetch(`${url}/v1/traces`, {
-        method: 'POST',
-        body: REQUEST,
-        headers: { 'content-type': 'application/json' },
-      });
-      if (response.status === 200) acknowledged += 1;
-    }
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await exited;
+    for (let index = 0; index < 20; index += 1) if ((await send(url, REQUEST)) === 200) acknowledged += 1;
+    await kill(child);
     expect(acknowledged).toBe(20);
     expect(await readSpans()).toMatchObject({ damages: 0 });
     expect((await readSpans()).spans).toHaveLength(20);
   });
+
+  it('a write that fails half way leaves no half line, and nothing of it is acknowledged', async () => {
+    // The limit of the shell (8 KiB) makes the kernel take a part of a write and refuse the rest.
+    const { child, url } = await startChild("trap '' XFSZ; ulimit -f 8;");
+    const body = REQUEST.replace('"n"', `"${'n'.repeat(3_000)}"`);
+    const answers: number[] = [];
+    for (let index = 0; index < 5; index += 1) answers.push(await send(url, body));
+    await kill(child);
+    expect(answers).toEqual([200, 200, 503, 503, 503]);
+    const text = readFileSync(path.join(directory, 'traces.jsonl'), 'utf8');
+    expect(text).toBe(`${body}\n${body}\n`);
+  });
 });
+
+/** The receiver in a process of its own, started by a shell that first does what `setup` says. */
+async function startChild(setup: string): Promise<{ child: ChildProcess; url: string }> {
+  const program = `import { startReceiver } from ${JSON.stringify(import.meta.resolve('@waybill/audit'))};
+    const receiver = await startReceiver({ directory: process.argv[1], port: 0 });
+    process.stdout.write(receiver.url + '\\n');`;
+  const child = spawn(
+    'bash',
+    ['-c', `${setup} exec "$0" --input-type=module -e "$1" "$2"`, process.execPath, program, directory],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const url = await new Promise<string>((resolve) => {
+    child.stdout.once('data', (chunk: Buffer) => {
+      resolve(chunk.toString().trim());
+    });
+  });
+  return { child, url };
+}
+
+async function send(url: string, body: string): Promise<number> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/v1/traces`, { method: 'POST', body, headers });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+}
 
 describe('starting', () => {
   it('a taken port is named with the remedy', async () => {
