@@ -1,28 +1,20 @@
 /** The auditor as one function: readers -> evidence -> verdicts -> rules -> report. */
 import type { KeySource, Verdict } from '@waybill/core';
 import { createEvidence } from './evidence/index.js';
-import type { JudgedOperation, Records } from './evidence/index.js';
-import { kindOf, targetRead, attributeOf } from './evidence/facts.js';
+import type { Records, Verdicts } from './evidence/index.js';
 import { pathOf } from './evidence/lines.js';
 import type { RecordSource } from './evidence/lines.js';
 import { readLoss, readOutbox, readReceipts, readTargets } from './evidence/records.js';
 import type { LossRow, RecordsRead } from './evidence/records.js';
-import { comparePlaces } from './evidence/rows.js';
-import { outcomeOf, stagesOf } from './evidence/side.js';
-import { fingerprintOf, matchesPattern, runRules, settingOf } from './engine.js';
+import { fingerprintOf, matchesPattern, createEngine, settingOf } from './engine.js';
 import type { Damage, InputSummary } from './model.js';
 import { openInputs, readInput } from './readers/index.js';
 import type { InputSource } from './readers/index.js';
 import { REPORT_SCHEMA_VERSION } from './report.js';
-import type {
-  AuditReport,
-  Finding,
-  ReportCall,
-  ReportInput,
-  ReportOperation,
-  ReportServerSide,
-} from './report.js';
-import type { AuditConfig, EvidenceRef, Rule } from './rule.js';
+import { operationOfReport } from './report-operation.js';
+import { OperationIndex, reportOperations } from './operation-list.js';
+import type { AuditReport, Finding, ReportInput } from './report.js';
+import type { AuditConfig, Operation, Rule } from './rule.js';
 import { builtinRules, formatMessage } from './rules/index.js';
 import { inputDamaged } from './rules/input-damaged.js';
 
@@ -92,61 +84,83 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
     receiptsIncomplete: besides.receiptsIncomplete,
   });
 
-  const operations = verdicts.operations.map((each) => each.operation);
-  const available = availableOf(verdicts.operations, inputs);
-  const result = runRules({
+  const engine = createEngine({
     rules: [
       ...builtinRules,
       ...(config.plugins ?? []).flatMap((plugin) => Object.values(plugin.rules)),
       ...(options.rules ?? []),
     ],
     config,
-    operations,
     asOfUnixNano: verdicts.asOfUnixNano,
     graceNano: BigInt(Math.round((options.graceMs ?? 0) * 1_000_000)),
-    available,
+    available: availableOf(verdicts, inputs),
     own: damageFindings(damages, config),
   });
-
-  const reportOperations = verdicts.operations.map(operationOfReport);
+  const index = new OperationIndex(verdicts);
+  const tally = new Tally();
+  index.build(({ operation }) => {
+    tally.add(operation);
+    engine.visit(operation);
+  });
+  const order = index.order();
+  if (engine.wantsRuns) for (const run of index.runs(order)) engine.visitRun(run);
+  const result = engine.finish();
   const count = (level: Finding['level']): number =>
     result.findings.filter((finding) => finding.level === level).length;
-  const calls = operations.flatMap((operation) => operation.calls);
+  const asOfSource = verdicts.asOfUnixNano === 0n ? 'none' : 'latest_evidence';
   return {
     schemaVersion: REPORT_SCHEMA_VERSION,
     tool: { name: 'waybill', version: options.version ?? '0.1.0' },
     asOf: {
       unixNano: verdicts.asOfUnixNano,
-      source:
-        options.asOfUnixNano !== undefined
-          ? 'given'
-          : verdicts.asOfUnixNano === 0n
-            ? 'none'
-            : 'latest_evidence',
+      source: options.asOfUnixNano === undefined ? asOfSource : 'given',
     },
     graceMs: options.graceMs ?? 0,
     inputs: reported,
     coverage: {
-      operations: operations.length,
-      calls: calls.length,
-      withClient: calls.filter((call) => call.client !== undefined).length,
-      withServer: calls.filter((call) => call.server !== undefined).length,
-      withReceipt: operations.filter((operation) => operation.receipts.length > 0).length,
+      ...tally.counts,
       receiptsDeclared: receiptsDeclared ? 'all-writes' : required.length > 0 ? 'configured' : 'none',
       gaps: verdicts.gaps,
       notEvaluated: result.notEvaluated,
-      notes: [...notesOf(verdicts.withoutBoundary, operations.length, reported), ...result.notes],
+      notes: [...notesOf(verdicts.withoutBoundary, index.length, reported), ...result.notes],
     },
     summary: {
-      verdicts: countVerdicts(reportOperations),
+      verdicts: tally.verdicts(),
       findings: { error: count('error'), warning: count('warning'), info: count('info') },
       suppressed: result.suppressed.length,
     },
-    operations: reportOperations,
+    operations: reportOperations(index, order, operationOfReport),
     findings: result.findings,
     suppressed: result.suppressed,
   };
 }
+
+/** What the report counts while operations pass by. */
+class Tally {
+  readonly counts: Mutable<
+    Pick<AuditReport['coverage'], 'operations' | 'calls' | 'withClient' | 'withServer' | 'withReceipt'>
+  > = { operations: 0, calls: 0, withClient: 0, withServer: 0, withReceipt: 0 };
+  readonly #verdicts = new Map<Verdict, number>();
+
+  add(operation: Operation): void {
+    const { counts } = this;
+    counts.operations += 1;
+    counts.calls += operation.calls.length;
+    for (const call of operation.calls) {
+      if (call.client !== undefined) counts.withClient += 1;
+      if (call.server !== undefined) counts.withServer += 1;
+    }
+    if (operation.receipts.length > 0) counts.withReceipt += 1;
+    const { verdict } = operation.verdict;
+    this.#verdicts.set(verdict, (this.#verdicts.get(verdict) ?? 0) + 1);
+  }
+
+  verdicts(): Readonly<Partial<Record<Verdict, number>>> {
+    return Object.fromEntries([...this.#verdicts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function sourcesOf(traces: AuditInputs['traces']): {
   readonly sources: readonly InputSource[];
@@ -267,14 +281,12 @@ function damageFindings(
 }
 
 function availableOf(
-  operations: readonly JudgedOperation[],
+  verdicts: Verdicts,
   inputs: AuditInputs,
 ): ReadonlySet<'client' | 'server' | 'receipts' | 'ledger' | 'target'> {
   const available = new Set<'client' | 'server' | 'receipts' | 'ledger' | 'target'>();
-  for (const { operation } of operations) {
-    if (operation.calls.some((call) => call.client !== undefined)) available.add('client');
-    if (operation.calls.some((call) => call.server !== undefined)) available.add('server');
-  }
+  if (verdicts.hasClient) available.add('client');
+  if (verdicts.hasServer) available.add('server');
   if ((inputs.receipts ?? []).length > 0) available.add('receipts');
   if ((inputs.targets ?? []).length > 0) available.add('target');
   return available;
@@ -293,117 +305,4 @@ function notesOf(
   const spans = inputs.reduce((sum, input) => sum + input.spans + input.logs, 0);
   if (operations === 0 && spans > 0) return ['no span of an MCP tool call is in the evidence'];
   return [];
-}
-
-function countVerdicts(operations: readonly ReportOperation[]): Partial<Record<Verdict, number>> {
-  const counts: Partial<Record<Verdict, number>> = {};
-  for (const { verdict } of [...operations].sort((a, b) => (a.verdict < b.verdict ? -1 : 1))) {
-    counts[verdict] = (counts[verdict] ?? 0) + 1;
-  }
-  return counts;
-}
-
-function operationOfReport({ group, judgement, operation }: JudgedOperation): ReportOperation {
-  const { decision } = judgement;
-  const target = targetRead(judgement);
-  return {
-    key: group.key,
-    operationId: group.operationId ?? null,
-    idSource: group.idSource ?? null,
-    runId: group.runId ?? null,
-    tool: operation.tool ?? null,
-    effectKind: kindOf(group, judgement),
-    verdict: decision.verdict,
-    rule: decision.row,
-    reason: decision.reason,
-    action: decision.action,
-    flags: judgement.flags,
-    told: judgement.told ?? null,
-    effect: judgement.effect,
-    evidenceState: judgement.evidence,
-    assurance: judgement.assurance,
-    effects: judgement.effects,
-    owesReceipt: operation.owesReceipt,
-    calls: judgement.legs.map((leg, index) =>
-      callOfReport(leg.call, index + 1, operation.calls[index]?.flags ?? []),
-    ),
-    receipts: operation.receipts.map((receipt) => ({
-      receiptId: receipt.receiptId,
-      outcome: receipt.outcome,
-      level: receipt.level,
-      verification: receipt.verification,
-      object: receipt.object ?? null,
-      version: receipt.version ?? null,
-    })),
-    target:
-      target === undefined
-        ? null
-        : {
-            object: target.object,
-            state: target.state ?? null,
-            version: target.version ?? null,
-            fenced: target.fenced,
-            relation: target.relation,
-          },
-    evidence: evidenceOf({ group, judgement, operation }),
-  };
-}
-
-function callOfReport(
-  call: JudgedOperation['group']['calls'][number],
-  attempt: number,
-  flags: readonly string[],
-): ReportCall {
-  const client = sideOfReport(call.client);
-  const server = sideOfReport(call.server);
-  return {
-    callId: call.callId ?? call.id,
-    attempt,
-    join: client !== null && server !== null ? call.join : null,
-    flags,
-    client,
-    server,
-  };
-}
-
-function sideOfReport(rows: JudgedOperation['group']['calls'][number]['client']): ReportServerSide | null {
-  const [first] = rows;
-  if (first === undefined) return null;
-  const outcome = outcomeOf(rows)?.value;
-  return {
-    traceId: first.traceId,
-    spanId: first.spanId,
-    outcome: outcome?.outcome ?? null,
-    reason: outcome?.reason ?? null,
-    source: outcome?.source ?? null,
-    stages: stagesOf(rows).map(({ name, timeUnixNano }) => ({ name, timeUnixNano })),
-    startUnixNano: first.startTimeUnixNano,
-    endUnixNano: first.endTimeUnixNano,
-    service: first.service,
-    replyState: attributeOf(rows, 'waybill.reply.state') ?? null,
-  };
-}
-
-function evidenceOf({ group }: JudgedOperation): readonly string[] {
-  const places: EvidenceRef[] = [
-    ...group.calls.flatMap((call) => [...call.client, ...call.server].map((row) => row.at)),
-    ...group.receipts.map((row) => row.at),
-    ...group.misbound.map((row) => row.at),
-    ...group.broken.map((row) => row.at),
-    ...group.targets.map((row) => row.at),
-    ...group.outbox.map((row) => row.at),
-  ];
-  return [
-    ...new Set(
-      places
-        .sort(comparePlaces)
-        .map((at) =>
-          at.line === undefined
-            ? at.offset === undefined
-              ? at.source
-              : `${at.source}@${at.offset}`
-            : `${at.source}:${at.line}`,
-        ),
-    ),
-  ];
 }

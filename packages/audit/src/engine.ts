@@ -17,10 +17,9 @@ import { comparePlaces, compareText } from './evidence/rows.js';
 import { formatMessage } from './rules/message.js';
 import { ruleCrashed } from './rules/rule-crashed.js';
 
-export interface EngineInput {
+export interface EngineOptions {
   readonly rules: readonly Rule<unknown>[];
   readonly config: AuditConfig;
-  readonly operations: readonly Operation[];
   readonly asOfUnixNano: bigint;
   readonly graceNano: bigint;
   /** Evidence that is there; a rule that needs more is listed and not run. */
@@ -36,6 +35,15 @@ export interface EngineResult {
   readonly notes: readonly string[];
 }
 
+/** Operations pass through once, in any order; only findings are kept. */
+export interface Engine {
+  visit(operation: Operation): void;
+  /** Whether any rule looks at whole runs. */
+  readonly wantsRuns: boolean;
+  visitRun(run: Run): void;
+  finish(): EngineResult;
+}
+
 const WORDS = {
   client: 'no client span in the evidence',
   server: 'no server span in the evidence',
@@ -44,28 +52,93 @@ const WORDS = {
   target: 'no target reads given',
 } as const;
 
-export function runRules(input: EngineInput): EngineResult {
-  const findings: Finding[] = [...input.own];
+interface ActiveRule {
+  readonly rule: Rule<unknown>;
+  readonly visitor: RuleVisitor;
+  /** Operation that is being visited. */
+  current: Operation | undefined;
+  /** It threw: what it found stands, and it is not asked again. */
+  crashed: boolean;
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  const findings: Finding[] = [...options.own];
   const notEvaluated: NotEvaluated[] = [];
-  for (const rule of input.rules) {
-    const { level, options } = settingOf(rule, input.config);
+  const active: ActiveRule[] = [];
+  for (const rule of options.rules) {
+    const { level, options: given } = settingOf(rule, options.config);
     if (level === 'off') continue;
-    const lacking = (rule.meta.needs ?? []).filter((need) => !input.available.has(need));
-    const [lack] = lacking;
+    const lack = (rule.meta.needs ?? []).find((need) => !options.available.has(need));
     if (lack !== undefined) {
       notEvaluated.push({ rule: rule.meta.id, because: WORDS[lack] });
       continue;
     }
-    findings.push(...runRule(rule, level, options, input));
+    const begun = begin(rule, level, given, options, findings);
+    if (begun !== undefined) active.push(begun);
   }
-  const sorted = distinctFindings(findings);
-  const { kept, suppressed, notes } = suppress(sorted, input.config.suppress ?? [], input.asOfUnixNano);
-  return {
-    findings: kept,
-    suppressed,
-    notEvaluated: notEvaluated.sort((a, b) => compareText(a.rule, b.rule)),
-    notes,
+  const guard = (each: ActiveRule, visit: () => void): void => {
+    if (each.crashed) return;
+    try {
+      visit();
+    } catch (error) {
+      each.crashed = true;
+      findings.push(crashOf(each.rule, error, each.current));
+    }
   };
+  return {
+    visit(operation: Operation): void {
+      for (const each of active) {
+        if (!isWanted(each.rule, operation)) continue;
+        guard(each, () => {
+          each.current = operation;
+          each.visitor.operation?.(operation);
+          if (each.visitor.call !== undefined) {
+            for (const call of operation.calls) each.visitor.call(call, operation);
+          }
+        });
+        each.current = undefined;
+      }
+    },
+    wantsRuns: active.some((each) => each.visitor.run !== undefined),
+    visitRun(run: Run): void {
+      for (const each of active) guard(each, () => each.visitor.run?.(run));
+    },
+    finish(): EngineResult {
+      for (const each of active) guard(each, () => each.visitor.end?.());
+      const sorted = distinctFindings(findings);
+      const { kept, suppressed, notes } = suppress(
+        sorted,
+        options.config.suppress ?? [],
+        options.asOfUnixNano,
+      );
+      return {
+        findings: kept,
+        suppressed,
+        notEvaluated: notEvaluated.sort((a, b) => compareText(a.rule, b.rule)),
+        notes,
+      };
+    },
+  };
+}
+
+function begin(
+  rule: Rule<unknown>,
+  level: Exclude<Level, 'off'>,
+  given: unknown,
+  { asOfUnixNano, graceNano }: EngineOptions,
+  findings: Finding[],
+): ActiveRule | undefined {
+  let begun: ActiveRule | undefined;
+  const report = (made: Report): void => {
+    findings.push(findingOf(rule, level, made, made.operation ?? begun?.current));
+  };
+  try {
+    const visitor = rule.create({ options: given, asOfUnixNano, graceNano, report });
+    begun = { rule, visitor, current: undefined, crashed: false };
+  } catch (error) {
+    findings.push(crashOf(rule, error, undefined));
+  }
+  return begun;
 }
 
 /** Level and options of a rule: configured, else its own. */
@@ -86,35 +159,6 @@ function mergeOptions(defaults: unknown, given: unknown): unknown {
   return isObject(defaults) && isObject(given) ? { ...defaults, ...given } : given;
 }
 
-function runRule(
-  rule: Rule<unknown>,
-  level: Exclude<Level, 'off'>,
-  options: unknown,
-  input: EngineInput,
-): readonly Finding[] {
-  const findings: Finding[] = [];
-  let current: Operation | undefined;
-  const report = (made: Report): void => {
-    findings.push(findingOf(rule, level, made, made.operation ?? current));
-  };
-  try {
-    const { asOfUnixNano, graceNano } = input;
-    const visitor = rule.create({ options, asOfUnixNano, graceNano, report });
-    for (const operation of input.operations) {
-      if (!isWanted(rule, operation)) continue;
-      current = operation;
-      visitor.operation?.(operation);
-      if (visitor.call !== undefined) for (const call of operation.calls) visitor.call(call, operation);
-    }
-    current = undefined;
-    visitRuns(visitor, input.operations);
-    visitor.end?.();
-  } catch (error) {
-    findings.push(crashOf(rule, error, current));
-  }
-  return findings;
-}
-
 function isWanted(rule: Rule<unknown>, operation: Operation): boolean {
   const on = rule.meta.on;
   if (on === undefined) return true;
@@ -129,21 +173,6 @@ function isWanted(rule: Rule<unknown>, operation: Operation): boolean {
       return fact?.state === 'seen' && (on.outcomes?.includes(fact.value.outcome) ?? false);
     }),
   );
-}
-
-function visitRuns(visitor: RuleVisitor, operations: readonly Operation[]): void {
-  if (visitor.run === undefined) return;
-  const runs = new Map<string, Operation[]>();
-  for (const operation of operations) {
-    if (operation.runId === undefined) continue;
-    const found = runs.get(operation.runId);
-    if (found === undefined) runs.set(operation.runId, [operation]);
-    else found.push(operation);
-  }
-  for (const [runId, members] of runs) {
-    const run: Run = { runId, operations: () => members };
-    visitor.run(run);
-  }
 }
 
 function findingOf(

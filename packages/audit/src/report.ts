@@ -134,6 +134,19 @@ export interface ReportOperation {
   readonly evidence: readonly string[];
 }
 
+/**
+ * The operations of a report by the start of their first call. An array is one; where there are many, they are made
+ * as they are read, so prefer one pass over several.
+ */
+export interface ReportOperations extends Iterable<ReportOperation> {
+  readonly length: number;
+  at(place: number): ReportOperation | undefined;
+  find(test: (operation: ReportOperation) => boolean): ReportOperation | undefined;
+  filter(test: (operation: ReportOperation) => boolean): readonly ReportOperation[];
+  map<T>(make: (operation: ReportOperation) => T): readonly T[];
+  slice(from: number, to?: number): readonly ReportOperation[];
+}
+
 export interface Finding {
   readonly rule: string;
   readonly level: Exclude<Level, 'off'>;
@@ -165,7 +178,7 @@ export interface AuditReport {
     readonly findings: { readonly error: number; readonly warning: number; readonly info: number };
     readonly suppressed: number;
   };
-  readonly operations: readonly ReportOperation[];
+  readonly operations: ReportOperations;
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
 }

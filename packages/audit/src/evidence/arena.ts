@@ -230,7 +230,7 @@ export class RowArena {
       if (number === undefined) out.text(value);
       else out.varint(number);
     } else if (typeof value === 'number') {
-      const isInteger = Number.isSafeInteger(value) && value >= 0;
+      const isInteger = Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
       out.byte(isInteger ? INTEGER : FLOAT);
       if (isInteger) out.varint(value);
       else out.float(value);

@@ -75,20 +75,3 @@ export function cutRecords(records: Records, asOf: bigint): Records {
     outbox: records.outbox.filter((row) => row.createdAtUnixNano <= asOf),
   };
 }
-
-/** The latest time that anything in the evidence states; 0n when nothing states one. */
-export function latestTime(rows: readonly SpanRow[], records: Records): bigint {
-  let latest = 0n;
-  const see = (time: bigint): void => {
-    if (time > latest) latest = time;
-  };
-  for (const row of rows) {
-    see(row.startTimeUnixNano);
-    see(row.endTimeUnixNano);
-    for (const stage of row.stages) see(stage.timeUnixNano);
-  }
-  for (const row of records.receipts) see(row.receipt.atUnixNano ?? 0n);
-  for (const row of records.targets) see(row.readAtUnixNano);
-  for (const row of records.outbox) see(row.createdAtUnixNano);
-  return latest;
-}

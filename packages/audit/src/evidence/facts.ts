@@ -14,8 +14,8 @@ export interface FactContext {
   /** Every span of the input, by id. */
   readonly spans: SpanIndex;
   readonly rowOf: ReadonlyMap<string, SpanRow>;
-  /** Tools (service and name) some call of which shows effect stages. */
-  readonly effectTools: ReadonlySet<string>;
+  /** Whether some call of the tool (see `toolKey`) shows effect stages. */
+  readonly usesEffect: (tool: string) => boolean;
   readonly owes: (group: OperationGroup, judgement: Judgement) => Operation['owesReceipt'];
 }
 
@@ -74,7 +74,7 @@ function makeCall(leg: Leg, context: FactContext): Call {
     retryOrigin: attributeOf(call.client, ATTR_RETRY_ORIGIN),
     deliveries: leg.deliveries.map((row) => row.at),
     flags: flagsOf(call.client),
-    usesEffect: context.effectTools.has(toolKey(call)),
+    usesEffect: context.usesEffect(toolKey(call)),
     ...(call.endTimeUnixNano > 0n && !leg.open ? { endTimeUnixNano: call.endTimeUnixNano } : {}),
     ...(leg.continues === undefined ? {} : { continues: leg.continues }),
     ...(Number.isSafeInteger(attempt) ? { attempt } : {}),

@@ -1,12 +1,12 @@
 /**
- * Evidence: takes what the readers find, keeps compact rows of tool calls, and gives operations with their verdicts.
- * Nothing here knows a format, and nothing a rule.
+ * Evidence: takes what the readers find, keeps compact rows of tool calls, and gives operations with their verdicts,
+ * one group of related records at a time. Nothing here knows a format, and nothing a rule.
  */
 import type { Damage, InputGap, LogRecord, Sink, Span } from '../model.js';
 import type { Gap, Operation } from '../rule.js';
-import { cutRecords, cutRows, latestTime } from './as-of.js';
+import { cutRecords, cutRows } from './as-of.js';
 import { distinctCopies, joinLogs } from './copies.js';
-import { makeOperation, toolKey } from './facts.js';
+import { makeOperation } from './facts.js';
 import type { FactContext } from './facts.js';
 import { joinRows } from './joins.js';
 import { judge } from './judge.js';
@@ -18,6 +18,8 @@ import type { LossRow } from './records.js';
 import type { SpanRow } from './rows.js';
 import { compareBig, comparePlaces, compareText } from './rows.js';
 import { SpanIndex } from './span-index.js';
+import { EvidenceStore } from './store.js';
+import type { Group } from './store.js';
 
 export interface EvidenceOptions {
   /** Nothing later is known; undefined: everything that was read. */
@@ -43,10 +45,14 @@ export interface JudgedOperation {
 
 export interface Verdicts {
   readonly asOfUnixNano: bigint;
-  /** By the start of their first call, then by key. */
-  readonly operations: readonly JudgedOperation[];
+  /** Groups of related records; an operation is in exactly one. */
+  readonly groups: number;
+  /** Judges one group; the same group gives equal operations every time. */
+  judge(group: number): readonly JudgedOperation[];
   /** Losses and truncations of the whole input. */
   readonly gaps: readonly Gap[];
+  readonly hasClient: boolean;
+  readonly hasServer: boolean;
   /** Tool calls of frameworks were found, and no span of an MCP boundary. */
   readonly withoutBoundary: boolean;
 }
@@ -54,24 +60,17 @@ export interface Verdicts {
 export interface Evidence extends Sink {
   /** MCP spans and tool calls delivered so far, by source, copies included. */
   mcpSpans(source: string): number;
-  /** Judges what was read. May be called once. */
+  /** Ends the reading. May be called once. */
   finish(options: EvidenceOptions): Verdicts;
 }
 
 export function createEvidence(): Evidence {
-  const bySpan = new Map<string, SpanRow[]>();
-  const logs = new Map<string, SpanRow[]>();
+  const store = new EvidenceStore();
   const counts = new Map<string, number>();
   const spans = new SpanIndex();
   const gaps: Gap[] = [];
   const damages: Damage[] = [];
-  let anonymous = 0;
-
-  const add = (rows: Map<string, SpanRow[]>, key: string, row: SpanRow): void => {
-    const found = rows.get(key);
-    if (found === undefined) rows.set(key, [row]);
-    else found.push(row);
-  };
+  const seen = new Seen();
 
   return {
     span(span: Span): void {
@@ -81,14 +80,14 @@ export function createEvidence(): Evidence {
         counts.set(span.at.source, (counts.get(span.at.source) ?? 0) + 1);
       }
       if (row === undefined) return;
-      // A span without ids is a fact of its own: nothing can be its copy.
-      const key = row.spanId === '' ? `anonymous:${anonymous++}` : `${row.traceId}:${row.spanId}:${row.role}`;
-      add(bySpan, key, row);
+      seen.row(row);
+      store.addRow(row);
     },
     log(record: LogRecord): void {
       const row = rowOfLog(record);
       if (row === undefined) return;
-      add(logs, JSON.stringify([row.callId ?? '', row.traceId, row.spanId, row.role]), row);
+      seen.row(row);
+      store.addRow(row);
     },
     damage(damage: Damage): void {
       damages.push(damage);
@@ -98,39 +97,82 @@ export function createEvidence(): Evidence {
     },
     mcpSpans: (source: string): number => counts.get(source) ?? 0,
     finish(options: EvidenceOptions): Verdicts {
-      const all = [
-        ...[...bySpan.values()].flatMap(distinctCopies),
-        ...[...logs.values()].map(joinLogs).filter((row) => row !== undefined),
-      ].sort(byPlaceInTime);
-      bySpan.clear();
-      logs.clear();
+      store.finish(options.records);
       const inputGaps = [...gaps, ...damages.map(gapOfDamage), ...options.loss.map(gapOfLoss)].sort((a, b) =>
         comparePlaces(a.at, b.at),
       );
-      return judgeAll(all, spans, inputGaps, options);
+      const asOfUnixNano = options.asOfUnixNano ?? seen.latest(options.records);
+      const isCut = options.asOfUnixNano !== undefined;
+      const { roles } = seen;
+      return {
+        asOfUnixNano,
+        groups: store.groups,
+        judge: (index) =>
+          judgeGroup(store.group(index), { spans, seen, asOfUnixNano, isCut, gaps: inputGaps, options }),
+        gaps: inputGaps,
+        hasClient: roles.has('client') || roles.has('tool'),
+        hasServer: roles.has('server'),
+        withoutBoundary: roles.size === 1 && roles.has('tool'),
+      };
     },
   };
 }
 
-function judgeAll(
-  all: readonly SpanRow[],
-  spans: SpanIndex,
-  gaps: readonly Gap[],
-  options: EvidenceOptions,
-): Verdicts {
-  const asOfUnixNano = options.asOfUnixNano ?? latestTime(all, options.records);
-  const cut = options.asOfUnixNano === undefined ? undefined : cutRows(all, asOfUnixNano);
+/** What must be known of all rows before the first operation is judged. */
+class Seen {
+  readonly roles = new Set<SpanRow['role']>();
+  /** Tools (service and name) that use `effect()`, with the first time that it was seen. */
+  readonly effectTools = new Map<string, bigint>();
+  #latest = 0n;
+
+  row(row: SpanRow): void {
+    this.roles.add(row.role);
+    if (row.startTimeUnixNano > this.#latest) this.#latest = row.startTimeUnixNano;
+    if (row.endTimeUnixNano > this.#latest) this.#latest = row.endTimeUnixNano;
+    for (const stage of row.stages) {
+      if (stage.timeUnixNano > this.#latest) this.#latest = stage.timeUnixNano;
+      if (stage.name !== 'server.effect_requested' || row.tool === undefined) continue;
+      const key = JSON.stringify([row.service, row.tool]);
+      const first = this.effectTools.get(key);
+      if (first === undefined || stage.timeUnixNano < first) this.effectTools.set(key, stage.timeUnixNano);
+    }
+  }
+
+  /** The latest time that anything states; 0n when nothing states one. */
+  latest(records: Records): bigint {
+    const times = [
+      ...records.receipts.map((row) => row.receipt.atUnixNano ?? 0n),
+      ...records.targets.map((row) => row.readAtUnixNano),
+      ...records.outbox.map((row) => row.createdAtUnixNano),
+    ];
+    return times.reduce((a, b) => (a > b ? a : b), this.#latest);
+  }
+}
+
+interface GroupContext {
+  readonly spans: SpanIndex;
+  readonly seen: Seen;
+  readonly asOfUnixNano: bigint;
+  /** The time was given: what lies after it is cut off. */
+  readonly isCut: boolean;
+  readonly gaps: readonly Gap[];
+  readonly options: EvidenceOptions;
+}
+
+function judgeGroup(found: Group, context: GroupContext): readonly JudgedOperation[] {
+  const { asOfUnixNano, isCut, options, spans, seen } = context;
+  const all = distinctRows(found.rows);
+  const cut = isCut ? cutRows(all, asOfUnixNano) : undefined;
   const rows = cut?.rows ?? all;
-  const records = cut === undefined ? options.records : cutRecords(options.records, asOfUnixNano);
-  const calls = joinRows(rows);
-  const groups = groupOperations(calls, records);
-  const context: JudgeContext = {
+  const records = isCut ? cutRecords(found.records, asOfUnixNano) : found.records;
+  const groups = groupOperations(joinRows(rows), records);
+  const judging: JudgeContext = {
     asOfUnixNano,
     graceNano: options.graceNano,
     requireSigned: options.requireSigned,
     incomplete: options.receiptsIncomplete,
-    openRows: cut?.open ?? new Set(),
-    lossOf: () => gaps,
+    openRows: cut?.open ?? NONE,
+    lossOf: () => context.gaps,
     readBackRequired: () => false,
   };
   const facts: FactContext = {
@@ -138,18 +180,45 @@ function judgeAll(
     rowOf: new Map(
       rows.filter((row) => row.spanId !== '').map((row) => [`${row.traceId}:${row.spanId}`, row]),
     ),
-    effectTools: effectToolsOf(groups),
+    usesEffect: (tool) => {
+      const first = seen.effectTools.get(tool);
+      return first !== undefined && first <= asOfUnixNano;
+    },
     owes: (group, judgement) => owesReceipt(group, judgement, options),
   };
-  return {
-    asOfUnixNano,
-    operations: groups.map((group) => {
-      const judgement = judge(group, context);
-      return { group, judgement, operation: makeOperation(group, judgement, facts) };
-    }),
-    gaps,
-    withoutBoundary: rows.length > 0 && rows.every((row) => row.role === 'tool'),
-  };
+  return groups.map((group) => {
+    const judgement = judge(group, judging);
+    return { group, judgement, operation: makeOperation(group, judgement, facts) };
+  });
+}
+
+const NONE: ReadonlySet<SpanRow> = new Set();
+
+/** Copies of one span are one row, stage logs of one call and side are one row. */
+function distinctRows(rows: readonly SpanRow[]): readonly SpanRow[] {
+  const bySpan = new Map<string, SpanRow[]>();
+  const logs = new Map<string, SpanRow[]>();
+  const distinct: SpanRow[] = [];
+  for (const row of rows) {
+    // A span without ids is a fact of its own: nothing can be its copy.
+    if (row.spanId === '' && !row.fromLogs) {
+      distinct.push(row);
+      continue;
+    }
+    const key = row.fromLogs
+      ? JSON.stringify([row.callId ?? '', row.traceId, row.spanId, row.role])
+      : `${row.traceId}:${row.spanId}:${row.role}`;
+    const held = row.fromLogs ? logs : bySpan;
+    const copies = held.get(key);
+    if (copies === undefined) held.set(key, [row]);
+    else copies.push(row);
+  }
+  for (const copies of bySpan.values()) distinct.push(...distinctCopies(copies));
+  for (const copies of logs.values()) {
+    const joined = joinLogs(copies);
+    if (joined !== undefined) distinct.push(joined);
+  }
+  return distinct.sort(byPlaceInTime);
 }
 
 /** DESIGN 2.4: owed where receipts were declared or the server shows `effect()`; a read owes none. */
@@ -164,19 +233,6 @@ function owesReceipt(
     options.receiptRequired(call.server[0]?.service ?? '', call.tool ?? ''),
   );
   return options.receiptsDeclared || shown || configured ? 'yes' : 'undeclared';
-}
-
-function effectToolsOf(groups: readonly OperationGroup[]): ReadonlySet<string> {
-  const tools = new Set<string>();
-  for (const group of groups) {
-    for (const call of group.calls) {
-      const shows = call.server.some((row) =>
-        row.stages.some((stage) => stage.name === 'server.effect_requested'),
-      );
-      if (shows) tools.add(toolKey(call));
-    }
-  }
-  return tools;
 }
 
 function byPlaceInTime(a: SpanRow, b: SpanRow): number {

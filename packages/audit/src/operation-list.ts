@@ -1,0 +1,178 @@
+/**
+ * The operations of a report in their order, made when they are asked for: a report over a million spans is written
+ * out one operation at a time.
+ */
+import { compareText } from './evidence/rows.js';
+import type { JudgedOperation, Verdicts } from './evidence/index.js';
+import type { ReportOperation, ReportOperations } from './report.js';
+import type { Operation, Run } from './rule.js';
+import { hashOf } from './evidence/clusters.js';
+
+/** Up to this number a report holds its operations as an ordinary array. */
+const HELD = 2_000;
+
+/** Where each operation is found again: its group, its place there, its start, its run. 24 bytes each. */
+export class OperationIndex {
+  readonly #verdicts: Verdicts;
+  #groups = new Uint32Array(256);
+  #places = new Uint32Array(256);
+  #starts = new BigUint64Array(256);
+  #runs = new Float64Array(256);
+  #length = 0;
+  #cached: { readonly group: number; readonly operations: readonly JudgedOperation[] } | undefined;
+
+  constructor(verdicts: Verdicts) {
+    this.#verdicts = verdicts;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Judges every group once and remembers where its operations are. */
+  build(visit: (judged: JudgedOperation) => void): void {
+    for (let group = 0; group < this.#verdicts.groups; group++) {
+      const operations = this.#verdicts.judge(group);
+      operations.forEach((judged, place) => {
+        this.#add(group, place, judged);
+        visit(judged);
+      });
+    }
+  }
+
+  /** Numbers of the operations by the start of their first call, then by key. */
+  order(): Uint32Array {
+    const starts = this.#starts;
+    const order = Uint32Array.from({ length: this.#length }, (_, index) => index);
+    // Keys are read again only where two operations start at one time, which is nearly never.
+    const keys = new Map<number, string>();
+    const keyOf = (index: number): string => {
+      const known = keys.get(index);
+      if (known !== undefined) return known;
+      const key = this.get(index).group.key;
+      keys.set(index, key);
+      return key;
+    };
+    return order.sort((a, b) => {
+      const [one, two] = [starts[a] ?? 0n, starts[b] ?? 0n];
+      if (one !== two) return one < two ? -1 : 1;
+      return a === b ? 0 : compareText(keyOf(a), keyOf(b));
+    });
+  }
+
+  get(index: number): JudgedOperation {
+    const group = this.#groups[index] ?? 0;
+    if (this.#cached?.group !== group) {
+      this.#cached = { group, operations: this.#verdicts.judge(group) };
+    }
+    const found = this.#cached.operations[this.#places[index] ?? 0];
+    if (found === undefined) throw new RangeError(`there is no operation ${index}`);
+    return found;
+  }
+
+  /** Every run with its operations in order; a run's operations are made one after the other. */
+  *runs(order: Uint32Array): Generator<Run> {
+    const byRun = order.slice().sort((a, b) => (this.#runs[a] ?? 0) - (this.#runs[b] ?? 0));
+    let from = 0;
+    while (from < byRun.length) {
+      const hash = this.#runs[byRun[from] ?? 0] ?? 0;
+      let to = from + 1;
+      while (to < byRun.length && this.#runs[byRun[to] ?? 0] === hash) to += 1;
+      // 0: the operations of no run.
+      if (hash !== 0) yield this.#run(byRun.subarray(from, to));
+      from = to;
+    }
+  }
+
+  #run(members: Uint32Array): Run {
+    const runId = this.get(members[0] ?? 0).group.runId ?? '';
+    const operations = (): Iterable<Operation> => this.#operationsOf(members, runId);
+    return { runId, operations };
+  }
+
+  *#operationsOf(members: Uint32Array, runId: string): Generator<Operation> {
+    for (const member of members) {
+      const { group, operation } = this.get(member);
+      if (group.runId === runId) yield operation;
+    }
+  }
+
+  #add(group: number, place: number, { group: operation }: JudgedOperation): void {
+    const index = this.#length++;
+    if (index === this.#groups.length) this.#grow();
+    this.#groups[index] = group;
+    this.#places[index] = place;
+    this.#starts[index] = operation.calls[0]?.startTimeUnixNano ?? 0n;
+    this.#runs[index] = operation.runId === undefined ? 0 : hashOf(operation.runId, 0);
+  }
+
+  #grow(): void {
+    const capacity = this.#groups.length * 2;
+    const [groups, places, starts, runs] = [this.#groups, this.#places, this.#starts, this.#runs];
+    this.#groups = new Uint32Array(capacity);
+    this.#places = new Uint32Array(capacity);
+    this.#starts = new BigUint64Array(capacity);
+    this.#runs = new Float64Array(capacity);
+    this.#groups.set(groups);
+    this.#places.set(places);
+    this.#starts.set(starts);
+    this.#runs.set(runs);
+  }
+}
+
+/** The operations for a report: held where they are few, else made as they are read. */
+export function reportOperations(
+  index: OperationIndex,
+  order: Uint32Array,
+  make: (judged: JudgedOperation) => ReportOperation,
+): ReportOperations {
+  const list = new LazyOperations(index, order, make);
+  return order.length <= HELD ? [...list] : list;
+}
+
+class LazyOperations implements ReportOperations {
+  readonly #index: OperationIndex;
+  readonly #order: Uint32Array;
+  readonly #make: (judged: JudgedOperation) => ReportOperation;
+
+  constructor(index: OperationIndex, order: Uint32Array, make: (judged: JudgedOperation) => ReportOperation) {
+    this.#index = index;
+    this.#order = order;
+    this.#make = make;
+  }
+
+  get length(): number {
+    return this.#order.length;
+  }
+
+  *[Symbol.iterator](): Generator<ReportOperation, undefined> {
+    for (const number of this.#order) yield this.#make(this.#index.get(number));
+    return undefined;
+  }
+
+  at(place: number): ReportOperation | undefined {
+    const number = this.#order.at(place);
+    return number === undefined ? undefined : this.#make(this.#index.get(number));
+  }
+
+  find(test: (operation: ReportOperation) => boolean): ReportOperation | undefined {
+    for (const operation of this) if (test(operation)) return operation;
+    return undefined;
+  }
+
+  filter(test: (operation: ReportOperation) => boolean): readonly ReportOperation[] {
+    const found: ReportOperation[] = [];
+    for (const operation of this) if (test(operation)) found.push(operation);
+    return found;
+  }
+
+  map<T>(make: (operation: ReportOperation) => T): readonly T[] {
+    const made: T[] = [];
+    for (const operation of this) made.push(make(operation));
+    return made;
+  }
+
+  slice(from: number, to?: number): readonly ReportOperation[] {
+    return [...this.#order.slice(from, to)].map((number) => this.#make(this.#index.get(number)));
+  }
+}
