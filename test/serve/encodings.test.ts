@@ -328,3 +328,37 @@ describe('damaged binary files', () => {
     );
   });
 });
+
+describe('spans that nobody wants', () => {
+  it('are passed over in protobuf as in JSON: same question, same answer, same count', async () => {
+    const written = spans();
+    const peeked: Record<string, string[]> = { json: [], protobuf: [] };
+    const kept: Record<string, string[]> = { json: [], protobuf: [] };
+    const counts: number[] = [];
+    for (const [encoding, bytes] of [
+      ['json', JsonTraceSerializer.serializeRequest(written)],
+      ['protobuf', ProtobufTraceSerializer.serializeRequest(written)],
+    ] as const) {
+      const summary = await readInput(
+        { kind: 'bytes', id: 's1', path: 'x', bytes: bytes ?? new Uint8Array() },
+        {
+          wants: (span) => {
+            const keys: string[] = [];
+            span.hasKey((key) => (keys.push(key), false));
+            peeked[encoding]?.push([span.name, span.scopeName, span.serviceName, ...keys].join(' '));
+            return span.name.endsWith('1');
+          },
+          span: (span) => kept[encoding]?.push(span.name),
+          log: () => undefined,
+          damage: () => undefined,
+          gap: () => undefined,
+        },
+      );
+      counts.push(summary.spans);
+    }
+    expect(peeked['protobuf']).toEqual(peeked['json']);
+    expect(peeked['json']?.[0]).toContain('tools/call näme-0 scope');
+    expect(kept).toEqual({ json: ['tools/call näme-1'], protobuf: ['tools/call näme-1'] });
+    expect(counts).toEqual([3, 3]);
+  });
+});

@@ -2,6 +2,7 @@
  * Protobuf to the objects of OTLP JSON, driven by the schema table. Wire format: protobuf.dev, "Encoding".
  */
 import { isUtf8 } from 'node:buffer';
+import { rawSpan, type RawSpan } from './raw-span.js';
 import type { Field, Message, ScalarType } from './schema.js';
 
 /** Bytes that are no message of the expected type; `offset` counts from the start of the decoded bytes. */
@@ -24,6 +25,8 @@ export interface DecodeOptions {
    * read as far as it goes. Offsets count from the start of the decoded bytes.
    */
   readonly onDamage?: (reason: string, offset: number) => void;
+  /** Asked for each span before anything of it is decoded; spans that are not wanted are left out and counted. */
+  readonly wantsSpan?: (span: RawSpan) => boolean;
 }
 
 export interface Decoded {
@@ -32,6 +35,8 @@ export interface Decoded {
   readonly known: number;
   /** A string held bytes that are not UTF-8; they were read as U+FFFD. */
   readonly replaced: boolean;
+  /** Spans that `wantsSpan` did not want. */
+  readonly skipped: number;
 }
 
 /** Nesting of messages; attribute values may nest, but no emitter means this. */
@@ -41,7 +46,7 @@ const MAX_DEPTH = 100;
 export function decodeMessage(bytes: Uint8Array, message: Message, options: DecodeOptions): Decoded {
   const decoder = new Decoder(bytes, options);
   const value = decoder.message(message, bytes.length, 0);
-  return { value, known: decoder.known, replaced: decoder.replaced };
+  return { value, known: decoder.known, replaced: decoder.replaced, skipped: decoder.skipped };
 }
 
 /** Messages that hold records, and the records themselves: the grain of what a lenient decoding gives up. */
@@ -57,9 +62,11 @@ const LISTS = new Set([
 const RECORDS = new Set(['spans', 'logRecords', 'metrics']);
 
 class Decoder {
+  skipped = 0;
   replaced = false;
   known = 0;
   private at = 0;
+  private resource: unknown = undefined;
   private readonly bytes: Buffer;
   private readonly view: DataView;
   private readonly options: DecodeOptions;
@@ -112,8 +119,10 @@ class Decoder {
     const { type, name } = field;
     if (typeof type !== 'string') {
       if (wireType !== 2) throw new ProtobufError(`'${name}' is no message`, this.at);
+      if (name === 'spans' && this.unwanted(out['scope'], end)) return;
       const value = this.submessage(field.name, type(), end, depth + 1);
       if (value === undefined) return;
+      if (name === 'resource') this.resource = value;
       if (field.repeated) append(out, name, value);
       // A message that comes twice is merged (protobuf.dev, "Last One Wins").
       else out[name] = typeof out[name] === 'object' ? { ...out[name], ...value } : value;
@@ -128,6 +137,22 @@ class Decoder {
     const value = this.scalar(type, wireType, end, name);
     if (field.repeated) append(out, name, value);
     else out[name] = value;
+  }
+
+  /** Passes over the span that begins here when nobody wants it. */
+  private unwanted(scope: unknown, end: number): boolean {
+    const { wantsSpan } = this.options;
+    if (wantsSpan === undefined) return false;
+    const start = this.at;
+    const stop = this.length(end);
+    const span = rawSpan(this.bytes, this.at, stop, this.resource, scope);
+    if (wantsSpan(span)) {
+      this.at = start;
+      return false;
+    }
+    this.at = stop;
+    this.skipped += 1;
+    return true;
   }
 
   /** Undefined for a damaged record of a lenient decoding. */

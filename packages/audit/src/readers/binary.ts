@@ -2,10 +2,11 @@
  * Binary inputs: messages with their length before them (the Collector's file exporter, with or without zstd inside),
  * and one bare protobuf message. Records are known by their byte offset, counted after decompression of the input.
  */
-import { decodeMessage, ProtobufError } from '../protobuf/decode.js';
+import { decodeMessage, ProtobufError, type DecodeOptions } from '../protobuf/decode.js';
 import { LOGS, METRICS, TRACES, type Message } from '../protobuf/schema.js';
 import { unzstdWhole, type Chunks } from './bytes.js';
 import type { JsonObject } from './exact-json.js';
+import { RawPeek } from './raw-peek.js';
 import { readRecord } from './record.js';
 import type { Reading } from './reading.js';
 import { beginsFrame, frameLength, isZstd, varintAt } from './sniff.js';
@@ -91,11 +92,13 @@ class BinaryRecords {
   private readonly layout: Layout;
   private readonly reading: Reading;
   private readonly only: ReadonlySet<number> | undefined;
+  private readonly options: DecodeOptions;
 
   constructor(layout: Layout, reading: Reading, only: ReadonlySet<number> | undefined) {
     this.layout = layout;
     this.reading = reading;
     this.only = only;
+    this.options = decodeOptions(reading);
   }
 
   push(chunk: Uint8Array): void {
@@ -208,8 +211,9 @@ class BinaryRecords {
   private strict(bytes: Uint8Array): boolean {
     for (const message of new Set([this.signal ?? TRACES, TRACES, LOGS, METRICS])) {
       try {
-        const { value, known, replaced } = decodeMessage(bytes, message, { integers: 'bigint' });
+        const { value, known, replaced, skipped } = decodeMessage(bytes, message, this.options);
         if (known === 0) continue;
+        if (skipped > 0) this.reading.unwanted(skipped);
         this.signal = message;
         if (replaced) {
           this.reading.damage(
@@ -217,7 +221,7 @@ class BinaryRecords {
             'repair the emitter; the record was read',
           );
         }
-        this.deliver(value);
+        this.deliver(value, this.options.wantsSpan !== undefined);
         return true;
       } catch (error) {
         if (!(error instanceof ProtobufError)) throw error;
@@ -237,11 +241,21 @@ class BinaryRecords {
         );
       },
     });
-    this.deliver(value);
+    this.deliver(value, false);
   }
 
-  private deliver(value: Readonly<Record<string, unknown>>): void {
-    if (Object.keys(value).length > 0 && readRecord(value as JsonObject, this.reading))
-      this.reading.records += 1;
+  /** @param asked whether the sink was asked for each span already */
+  private deliver(value: Readonly<Record<string, unknown>>, asked: boolean): void {
+    const { reading } = this;
+    if (Object.keys(value).length === 0) return;
+    reading.asked = asked;
+    if (readRecord(value as JsonObject, reading)) reading.records += 1;
+    reading.asked = false;
   }
+}
+
+function decodeOptions(reading: Reading): DecodeOptions {
+  const { sink } = reading;
+  if (sink.wants === undefined) return { integers: 'bigint' };
+  return { integers: 'bigint', wantsSpan: (span) => sink.wants?.(new RawPeek(span)) ?? true };
 }

@@ -23,6 +23,8 @@ export class Reading {
   readonly damaged: Damage[] = [];
   /** True once the input has shown numbers that `JSON.parse` rounds: from then on it is parsed exactly at once. */
   exact = false;
+  /** True while spans are delivered that the sink was asked for already. */
+  asked = false;
   private damages = 0;
   private delivered = 0;
   private skip = 0;
@@ -67,14 +69,20 @@ export class Reading {
   /** Whether the sink wants this span; asked before anything of it is converted. */
   wants(name: unknown, attributes: unknown, scope: Scope, resource: Resource): boolean {
     const { sink, peek } = this;
-    if (sink.wants === undefined) return true;
+    // The decoder of protobuf has asked before.
+    if (sink.wants === undefined || this.asked) return true;
     peek.name = typeof name === 'string' ? name : '';
     peek.attributes = attributes;
     peek.scopeName = scope.name;
     peek.serviceName = resource.serviceName;
     if (sink.wants(peek)) return true;
-    if (this.due()) this.spans += 1;
+    this.unwanted(1);
     return false;
+  }
+
+  /** Counts spans that the sink did not want. */
+  unwanted(count: number): void {
+    if (this.due()) this.spans += count;
   }
 
   span(span: Span): void {
