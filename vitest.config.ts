@@ -1,6 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
-const exclude = ['**/node_modules/**', '**/dist/**', 'test/programs/**', 'test/heavy/**', 'test/wire/**'];
+const exclude = [
+  '**/node_modules/**',
+  '**/dist/**',
+  'test/programs/**',
+  'test/conformance/**',
+  'test/heavy/**',
+  'test/wire/**',
+];
 
 // `unit` runs beside its subject and touches nothing but memory and temporary files;
 // `system` starts real servers, sockets and processes and therefore runs one file at a time.
