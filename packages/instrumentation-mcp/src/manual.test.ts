@@ -48,12 +48,13 @@ describe('a transport of a client and a server that are not the SDK', () => {
     expect(instrumentTransport(instrumentTransport(a, 'client'), 'client')).toBe(a);
     instrumentTransport(b, 'server');
     let operation: ReturnType<typeof currentOperation>;
-    b.onmessage = (message: Message) => {
+    const serve = (message: Message): void => {
       operation = currentOperation();
       void b.send({ jsonrpc: '2.0', id: message.id, result: { content: [] } } as never);
     };
+    Object.assign(b, { onmessage: serve });
     const received = new Promise<Message>((resolve) => {
-      a.onmessage = resolve;
+      Object.assign(a, { onmessage: resolve });
     });
     await a.send({
       jsonrpc: '2.0',

@@ -183,7 +183,7 @@ function intercept(
   let assigned: unknown = target[key];
   const nothing: AnyFunction = () => undefined;
   const called = (...args: readonly unknown[]): unknown =>
-    around(isFunction(assigned) ? (assigned as AnyFunction).bind(target) : nothing, args);
+    around(isFunction(assigned) ? assigned.bind(target) : nothing, args);
   Object.defineProperty(target, key, {
     configurable: true,
     enumerable: true,

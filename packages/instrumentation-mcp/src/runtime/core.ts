@@ -47,6 +47,8 @@ export interface RuntimeCore {
   readonly deps: RuntimeDeps;
   readonly flow: AsyncLocalStorage<Flow>;
   readonly connections: WeakMap<object, Connection>;
+  /** Connections by their transport. */
+  readonly transports: WeakMap<object, Connection>;
   /** The `McpServer` around a low-level server. */
   readonly highLevelServers: WeakMap<object, object>;
   /** Connections by the SDK's `ReadBuffer` of their pipe. */
@@ -93,6 +95,7 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     deps,
     flow: new AsyncLocalStorage<Flow>(),
     connections: new WeakMap(),
+    transports: new WeakMap(),
     highLevelServers: new WeakMap(),
     readBuffers: new WeakMap(),
     attempts: { client: new BoundedMap(MAX_OPERATIONS), server: new BoundedMap(MAX_OPERATIONS) },

@@ -42,6 +42,7 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
   }
   if (connection.transport === transport) return;
   connection.transport = transport;
+  core.transports.set(transport, connection);
   connection.kind = transportKind(transport);
   patchTransport(transport);
   watchPipe(core, connection, transport);

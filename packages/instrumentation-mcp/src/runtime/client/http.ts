@@ -9,9 +9,11 @@ import {
   readString,
 } from '../../patch/foreign.js';
 import type { Invocation } from '../../patch/table.js';
+import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { type ClientLeg, recordSent } from './leg.js';
 import { tapResponse } from './http-body.js';
+import { watchSharedStream } from './legacy-sse.js';
 import { tapStream } from './stream-tap.js';
 
 /** Marks a fetch function that is ours already, and holds the runtime it reports to. */
@@ -35,12 +37,26 @@ export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocatio
     const state: Foreign = { core };
     const tapped = (...args: readonly unknown[]): unknown => {
       const call = (): unknown => (isFunction(inner) ? inner(...args) : (fetch as AnyFunction)(...args));
-      return observedFetch(state['core'] as RuntimeCore, args, call);
+      const current = state['core'] as RuntimeCore;
+      const connection = current.transports.get(self);
+      return connection?.kind === 'legacy_sse' && requestKind(args[1]) === undefined
+        ? observedStream(current, connection, call)
+        : observedFetch(current, args, call);
     };
     Object.defineProperty(tapped, TAP, { value: state });
     target['_fetch'] = tapped;
   });
   return proceed();
+}
+
+/** The GET of legacy HTTP+SSE, which belongs to no call. */
+function observedStream(core: RuntimeCore, connection: Connection, call: () => unknown): unknown {
+  const result = call();
+  if (!core.deps.isEnabled() || !isThenable(result)) return result;
+  return result.then((response) => {
+    core.guard('sse.stream', () => watchSharedStream(core, connection, response));
+    return response;
+  });
 }
 
 function observedFetch(core: RuntimeCore, args: readonly unknown[], call: () => unknown): unknown {
