@@ -9,7 +9,7 @@ import type { LossRow, RecordsRead } from './evidence/records.js';
 import { fingerprintOf, matchesPattern, createEngine, settingOf } from './engine.js';
 import type { Damage, InputSummary } from './model.js';
 import { openInputs, readInput } from './readers/index.js';
-import type { InputSource } from './readers/index.js';
+import type { InputSource, RemoteOptions } from './readers/index.js';
 import { REPORT_SCHEMA_VERSION } from './report.js';
 import { operationOfReport } from './report-operation.js';
 import { OperationIndex, reportOperations } from './operation-list.js';
@@ -42,6 +42,8 @@ export interface AuditOptions {
   readonly config?: AuditConfig;
   /** Rules beside the built-in ones and those of plugins. */
   readonly rules?: readonly Rule<unknown>[];
+  /** Time range, services, headers and progress for traces that are fetched from a backend. */
+  readonly remote?: RemoteOptions;
   /** Version that the report names. */
   readonly version?: string;
 }
@@ -59,7 +61,7 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
   const reported: ReportInput[] = [];
   const damages: { readonly path: string; readonly damage: Damage }[] = [];
 
-  const { sources, problems } = sourcesOf(inputs.traces);
+  const { sources, problems } = sourcesOf(inputs.traces, options.remote);
   for (const damage of problems) damages.push({ path: damage.at.source, damage });
   for (const source of sources) {
     const summary = await readInput(source, evidence);
@@ -162,13 +164,16 @@ class Tally {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-function sourcesOf(traces: AuditInputs['traces']): {
+function sourcesOf(
+  traces: AuditInputs['traces'],
+  remote: RemoteOptions | undefined,
+): {
   readonly sources: readonly InputSource[];
   readonly problems: readonly Damage[];
 } {
   const named = traces.filter((each) => typeof each === 'string');
   const opened = traces.filter((each) => typeof each !== 'string');
-  const { sources, problems } = openInputs(named);
+  const { sources, problems } = openInputs(named, remote);
   return { sources: [...sources, ...opened], problems };
 }
 

@@ -29,6 +29,7 @@ Examples:
   waybill audit 'exports/*.json' --receipts receipts.jsonl --targets targets.jsonl
   waybill audit traces/ --format json --output report.json --fail-on error
   cat traces.json | waybill audit -
+  waybill audit jaeger+http://127.0.0.1:16686 --from 2026-09-21T14:00:00Z --service agent
 
 Exit codes, the first that applies:
   2  wrong usage or configuration

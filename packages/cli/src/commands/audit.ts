@@ -63,7 +63,7 @@ export async function auditCommand(
   version: string,
 ): Promise<ExitCode> {
   const baseline = flags.baseline === undefined ? undefined : readBaseline(flags.baseline);
-  const judged = await judge(inputs, flags, version);
+  const judged = await judge(inputs, flags, streams, version);
   const report = baseline === undefined ? judged : applyBaseline(judged, baseline);
   const pieces = renderReport(report, flags.format, {
     color: wantsColor(streams, flags.output !== undefined),

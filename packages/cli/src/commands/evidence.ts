@@ -1,5 +1,6 @@
-import { audit, type AuditReport } from '@waybill/audit';
+import { audit, headersOfEnvironment, type AuditReport, type RemoteOptions } from '@waybill/audit';
 import { loadConfig } from '../config.js';
+import type { Streams } from '../output.js';
 
 /** Options of every command that judges evidence. */
 export interface EvidenceFlags {
@@ -8,16 +9,47 @@ export interface EvidenceFlags {
   readonly outbox?: readonly string[];
   readonly loss?: readonly string[];
   readonly asOf?: bigint;
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly service?: readonly string[];
+  readonly query?: string;
   readonly grace: number;
   readonly requireSigned: boolean;
   readonly rule?: readonly string[];
   readonly config?: string;
 }
 
+/** Progress is told at most this often. */
+const PROGRESS_MS = 1000;
+
+function toDate(nano: bigint): Date {
+  return new Date(Number(nano / 1_000_000n));
+}
+
+/** What a backend is asked. Its headers come from the environment, so that no secret stands on a command line. */
+function remoteOf(flags: EvidenceFlags, streams: Streams): RemoteOptions {
+  let last = 0;
+  return {
+    headers: headersOfEnvironment(process.env),
+    ...(flags.from === undefined ? {} : { from: toDate(flags.from) }),
+    ...(flags.to === undefined ? {} : { to: toDate(flags.to) }),
+    ...(flags.service === undefined ? {} : { services: flags.service }),
+    ...(flags.query === undefined ? {} : { query: flags.query }),
+    onProgress: ({ fraction, requests, traces }) => {
+      const now = Date.now();
+      if (now - last < PROGRESS_MS && fraction < 1) return;
+      last = now;
+      const percent = Math.floor(fraction * 100);
+      streams.err.write(`waybill: ${percent} % of the time range, ${traces} traces in ${requests} answers\n`);
+    },
+  };
+}
+
 /** Runs the auditor as the options say. */
 export async function judge(
   traces: readonly string[],
   flags: EvidenceFlags,
+  streams: Streams,
   version: string,
 ): Promise<AuditReport> {
   const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
@@ -35,6 +67,7 @@ export async function judge(
       config,
       rules,
       version,
+      remote: remoteOf(flags, streams),
       ...(flags.asOf === undefined ? {} : { asOfUnixNano: flags.asOf }),
     },
   );

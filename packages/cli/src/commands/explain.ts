@@ -18,7 +18,7 @@ export async function explainCommand(
   streams: Streams,
   version: string,
 ): Promise<ExitCode> {
-  const report = await judge(inputs, flags, version);
+  const report = await judge(inputs, flags, streams, version);
   if (nothingToJudge(report)) {
     throw new CliError(
       EXIT.unreadable,
