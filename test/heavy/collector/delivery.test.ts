@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { post, span, spanId, spansOfLines, traceId, traces } from './support/otlp.js';
+import { logs, post, span, spanId, spansOfLines, traceId, traces } from './support/otlp.js';
 import { type Running, freePort, program, scrape, startCollector, sumOf, until } from './support/programs.js';
 import { type Sink, startSink } from './support/sink.js';
 
@@ -317,6 +317,31 @@ describe.skipIf(path === undefined)('the audit branch, view first', () => {
     process.stdout.write(
       `view first, queue of 2, backend down: 100 spans acknowledged (slowest answer ${String(Math.max(...times))} ms) and viewed, ${String(lost)} lost for the audit and counted\n`,
     );
+  });
+});
+
+describe.skipIf(path === undefined)('verdicts and findings', () => {
+  it('come back by a receiver of their own, keep their trace, and are not audited again', async () => {
+    const sink = await backend();
+    const running = await collector({ config: 'audit-first.yaml', env: { WAYBILL_SERVE: sink.url } });
+    const finding = logs({ service: 'waybill' }, [
+      {
+        eventName: 'waybill.finding',
+        body: 'The caller gave up on row-42:done:v1; the effect was confirmed. Owner: jane.roe@mail.example',
+        attributes: { 'waybill.operation.id': 'row-42:done:v1', rule: 'reply-lost' },
+      },
+    ]);
+    expect(await post(running.ports.findings, 'logs', finding)).toBe(200);
+    const line = await until('the finding in its file', () => {
+      const text = readFileSync(join(running.data, 'findings.jsonl'), 'utf8');
+      return text === '' ? undefined : text;
+    });
+    expect(line).toContain('The caller gave up on row-42:done:v1');
+    expect(line).toContain('reply-lost');
+    expect(line).toMatch(/"traceId":"[0-9a-f]{32}"/);
+    expect(line).not.toContain('jane.roe');
+    await delay(1_500);
+    expect(sink.bodies).toStrictEqual([]);
   });
 });
 
