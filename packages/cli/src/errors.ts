@@ -24,11 +24,19 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Two lines: what was wrong, and the remedy where the error knows one (of this package or of another). */
+/**
+ * Two lines: what was wrong, and the remedy where the error knows one (of this package or of another). An error that
+ * nobody foresaw is a defect of ours: it says so and shows where it came from.
+ */
 export function describeError(error: unknown): string {
   const remedy =
     error instanceof Error && 'remedy' in error && typeof error.remedy === 'string'
       ? error.remedy
       : undefined;
-  return `waybill: ${messageOf(error)}\n${remedy === undefined ? '' : `  Remedy: ${remedy}\n`}`;
+  if (remedy !== undefined) return `waybill: ${messageOf(error)}\n  Remedy: ${remedy}\n`;
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  return (
+    `waybill: unexpected error: ${messageOf(error)}\n` +
+    `  Remedy: this is a defect of waybill; report it with these lines.\n${stack}\n`
+  );
 }
