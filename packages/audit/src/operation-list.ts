@@ -173,6 +173,6 @@ class LazyOperations implements ReportOperations {
   }
 
   slice(from: number, to?: number): readonly ReportOperation[] {
-    return [...this.#order.slice(from, to)].map((number) => this.#make(this.#index.get(number)));
+    return Array.from(this.#order.subarray(from, to), (number) => this.#make(this.#index.get(number)));
   }
 }

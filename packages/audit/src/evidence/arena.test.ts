@@ -11,7 +11,11 @@ const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined });
 const hex = (length: number): fc.Arbitrary<string> =>
   fc.oneof(
-    fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length }),
+    fc.string({
+      unit: fc.constantFrom(...'0123456789abcdef'.split('')),
+      minLength: length,
+      maxLength: length,
+    }),
     fc.constantFrom('', 'not hex'),
   );
 

@@ -7,7 +7,8 @@ import { ATTR_CALL_ID, ATTR_JSONRPC_REQUEST_ID, ATTR_OPERATION_ID, STAGES } from
 import type { Stage } from '@waybill/core';
 import type { AttributeValue } from '../model.js';
 import type { EvidenceRef } from '../rule.js';
-import { ByteReader, ByteWriter } from './bytes.js';
+import { ByteWriter } from './bytes.js';
+import type { ByteReader } from './bytes.js';
 import type { Role, SpanRow, StageRow } from './rows.js';
 
 const ROLES: readonly Role[] = ['client', 'server', 'tool'];
