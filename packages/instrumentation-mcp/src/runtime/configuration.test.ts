@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v1Client from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import * as v1Mcp from '@modelcontextprotocol/sdk/server/mcp.js';
-import { SpanKind, context, propagation, trace } from '@opentelemetry/api';
+import { type Span, SpanKind, context, propagation, trace } from '@opentelemetry/api';
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { operationMeta, recordStage, withOperation, withRun } from '@waybill/api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -351,5 +351,37 @@ describe('hooks and filters', () => {
     harness.config = { methods: 'tools' };
     await client.listTools();
     expect(harness.spans()).toEqual([]);
+  });
+});
+
+describe('the span of another instrumentation', () => {
+  const inForeignSpan = async (method: string): Promise<Span> => {
+    const span = trace
+      .getTracer('other')
+      .startSpan(`${method} plain`, { kind: SpanKind.CLIENT, attributes: { 'mcp.method.name': method } });
+    await context.with(trace.setSpan(context.active(), span), () => call('plain'));
+    span.end();
+    return span;
+  };
+  const clientSpans = () => harness.spans().filter((span) => span.kind === SpanKind.CLIENT);
+
+  it('takes our attributes and stages where that is asked for, and no second span is made', async () => {
+    harness.config = { spans: 'enrich' };
+    const span = await inForeignSpan('tools/call');
+    const [only] = clientSpans();
+    expect(clientSpans()).toHaveLength(1);
+    expect(only?.spanContext().spanId).toBe(span.spanContext().spanId);
+    expect(only?.attributes).toMatchObject({ 'waybill.outcome': 'TOOL_SUCCESS', 'waybill.call.attempt': 1 });
+    expect(only && stagesOf(only)).toEqual(['client.sent', 'client.result_received']);
+    expect((await harness.tool('server')).parentSpanContext?.spanId).toBe(span.spanContext().spanId);
+  });
+
+  it.each([
+    ['it is of another request', { spans: 'enrich' }, 'tools/list'],
+    ['nobody asked', {}, 'tools/call'],
+  ] as const)('is left alone where %s', async (_title, config, method) => {
+    harness.config = config;
+    await inForeignSpan(method);
+    expect(clientSpans()).toHaveLength(2);
   });
 });

@@ -47,6 +47,8 @@ export interface RuntimeCore {
   readonly deps: RuntimeDeps;
   readonly flow: AsyncLocalStorage<Flow>;
   readonly connections: WeakMap<object, Connection>;
+  /** Spans that we started: the others are not ours to end. */
+  readonly ownSpans: WeakSet<object>;
   /** Connections by their transport. */
   readonly transports: WeakMap<object, Connection>;
   /** The `McpServer` around a low-level server. */
@@ -95,6 +97,7 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     deps,
     flow: new AsyncLocalStorage<Flow>(),
     connections: new WeakMap(),
+    ownSpans: new WeakSet(),
     transports: new WeakMap(),
     highLevelServers: new WeakMap(),
     readBuffers: new WeakMap(),

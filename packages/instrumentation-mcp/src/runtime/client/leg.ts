@@ -32,6 +32,7 @@ import { readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import { type Connection, connectionAttributes } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
+import { spanToEnrich } from '../enrich.js';
 import type { CallIds } from '../ids.js';
 import type { StageRecorder } from '../stages.js';
 import type { CallScope } from './call-scope.js';
@@ -126,7 +127,7 @@ export function linkTo(kind: LinkKind, spanContext: Link['context']): Link {
   return { context: spanContext, attributes: { [ATTR_LINK_KIND]: kind } };
 }
 
-/** Starts the CLIENT span of a leg. */
+/** Starts the CLIENT span of a leg, or takes the one that is there already. */
 export function startClientSpan(
   core: RuntimeCore,
   connection: Connection,
@@ -134,6 +135,8 @@ export function startClientSpan(
   params: unknown,
   parent: Context,
 ): { readonly span: Span; readonly context: Context } {
+  const foreign = spanToEnrich(core, SpanKind.CLIENT, info.method);
+  if (foreign !== undefined) return { span: foreign, context: parent };
   const span = core.deps.tracer().startSpan(
     spanName(info.method, params),
     {
@@ -145,6 +148,7 @@ export function startClientSpan(
     },
     parent,
   );
+  core.ownSpans.add(span);
   return { span, context: trace.setSpan(parent, span) };
 }
 

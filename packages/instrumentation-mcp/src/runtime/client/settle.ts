@@ -59,7 +59,9 @@ export function settleLeg(core: RuntimeCore, leg: ClientLeg, how: Settlement, er
   if (leg.ids !== undefined && leg.outcome?.layer !== 'interaction') {
     leg.connection.byCallId.delete(leg.ids.callId);
   }
-  if (leg.scope?.open === true && leg.stages !== undefined) leg.scope.waiting = leg;
+  // A span of another instrumentation may end before the SDK has validated the result.
+  if (leg.scope?.open === true && leg.stages !== undefined && core.ownSpans.has(leg.span))
+    leg.scope.waiting = leg;
   else finishLeg(core, leg);
 }
 
@@ -125,7 +127,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
     }
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      if (core.ownSpans.has(span)) span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.setAttributes(attributes);
     if (leg.told?.kind === 'resolved') setResultContent(core, span, leg.info.method, leg.told.result);
@@ -143,7 +145,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
   });
   // A settled leg is kept for a while; the application's result is not.
   leg.told = undefined;
-  leg.span.end(leg.settledAt);
+  if (core.ownSpans.has(leg.span)) leg.span.end(leg.settledAt);
 }
 
 function metricTarget(leg: ClientLeg): Attributes {

@@ -11,6 +11,7 @@ import { idAttributes, linkTo, requestAttributes, spanName } from '../client/leg
 import { type Connection, connectionAttributes, connectionOf } from '../connection.js';
 import { setArgumentContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
+import { spanToEnrich } from '../enrich.js';
 import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
 import { type Incoming, incomingContext } from '../propagation.js';
@@ -76,8 +77,9 @@ export function openCall(
   const { connection, id, info, params } = opening;
   const isHttp = connection.kind === 'http';
   const incoming = incomingContext(info.meta, connection.kind !== 'stdio');
-  const span = startServerSpan(core, opening, incoming);
-  const ctx = trace.setSpan(incoming.parent, span);
+  const foreign = spanToEnrich(core, SpanKind.SERVER, info.method);
+  const span = foreign ?? startServerSpan(core, opening, incoming);
+  const ctx = foreign === undefined ? trace.setSpan(incoming.parent, span) : context.active();
   const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span) : undefined;
   if (ids !== undefined) span.setAttributes(idAttributes(core, 'server', ids));
   setArgumentContent(core, span, info.method, read(params, 'arguments'));
@@ -118,7 +120,7 @@ function startServerSpan(core: RuntimeCore, opening: Opening, incoming: Incoming
     ...connectionAttributes(connection, 'server'),
     [ATTR_JSONRPC_REQUEST_ID]: String(id),
   };
-  return core.deps.tracer().startSpan(
+  const span = core.deps.tracer().startSpan(
     spanName(info.method, params),
     {
       kind: SpanKind.SERVER,
@@ -127,6 +129,8 @@ function startServerSpan(core: RuntimeCore, opening: Opening, incoming: Incoming
     },
     incoming.parent,
   );
+  core.ownSpans.add(span);
+  return span;
 }
 
 function nameCall(

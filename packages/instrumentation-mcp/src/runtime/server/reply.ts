@@ -135,7 +135,9 @@ function rpcErrorType(code: number | undefined): string | undefined {
 function handedOver(core: RuntimeCore, call: ServerCall): void {
   call.stages?.record('server.result_sent');
   const { answer } = call;
-  if (answer === undefined || call.stages === undefined || call.answerWasOver) {
+  // A span of another instrumentation does not wait for the socket.
+  const waits = call.stages !== undefined && core.ownSpans.has(call.span);
+  if (answer === undefined || !waits || call.answerWasOver) {
     finishCall(core, call, 'handed_over');
     return;
   }
@@ -196,7 +198,7 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
     const errorType = state === 'dropped' ? undefined : result?.errorType;
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      if (core.ownSpans.has(span)) span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.setAttributes(attributes);
     recordCallMetrics(core, 'server', {
@@ -220,5 +222,5 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
       });
     }
   });
-  call.span.end();
+  if (core.ownSpans.has(call.span)) call.span.end();
 }
