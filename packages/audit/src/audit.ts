@@ -1,11 +1,11 @@
 /** The auditor as one function: readers -> evidence -> verdicts -> rules -> report. */
 import type { KeySource, Verdict } from '@waybill/core';
 import { createEvidence } from './evidence/index.js';
-import type { Records, Verdicts } from './evidence/index.js';
+import type { Evidence, OtherRecords, Verdicts } from './evidence/index.js';
 import { pathOf } from './evidence/lines.js';
 import type { RecordSource } from './evidence/lines.js';
 import { readLoss, readOutbox, readReceipts, readTargets } from './evidence/records.js';
-import type { LossRow, RecordsRead } from './evidence/records.js';
+import type { LossRow } from './evidence/records.js';
 import { fingerprintOf, matchesPattern, createEngine, settingOf } from './engine.js';
 import type { Damage, InputSummary } from './model.js';
 import { openInputs, readInput } from './readers/index.js';
@@ -69,7 +69,7 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
     for (const damage of summary.damaged) damages.push({ path: summary.path, damage });
   }
 
-  const besides = readRecords(inputs, options, reported, damages);
+  const besides = readRecords(inputs, options, evidence, reported, damages);
   const receiptsDeclared = options.receiptsDeclared ?? (inputs.receipts ?? []).length > 0;
   const required = config.receipts?.required ?? [];
   const verdicts = evidence.finish({
@@ -177,43 +177,58 @@ function sourcesOf(
   return { sources: [...sources, ...opened], problems };
 }
 
+interface Besides {
+  readonly records: OtherRecords;
+  readonly loss: readonly LossRow[];
+  readonly receiptsIncomplete: boolean;
+}
+
+/** Reads what stands beside the traces. Receipts go to the evidence one by one: there may be many. */
 function readRecords(
   inputs: AuditInputs,
   options: AuditOptions,
+  evidence: Evidence,
   reported: ReportInput[],
   damages: { readonly path: string; readonly damage: Damage }[],
-): { readonly records: Records; readonly loss: readonly LossRow[]; readonly receiptsIncomplete: boolean } {
-  let receiptsIncomplete = false;
-  const readAll = <T, R extends RecordsRead<T>>(
+): Besides {
+  const readAll = <R extends RecordCount>(
     sources: readonly RecordSource[] | undefined,
     name: string,
     read: (source: RecordSource, id: string) => R,
+    count: (result: R) => number,
   ): readonly R[] =>
     (sources ?? []).map((source, index) => {
       const id = index === 0 ? name : `${name}${index + 1}`;
       const result = read(source, id);
       const path = pathOf(source);
-      reported.push(inputOfRecords(id, path, name, result));
+      reported.push(inputOfRecords(id, path, name, result, count(result)));
       for (const damage of result.damaged) damages.push({ path, damage });
-      if (name === 'receipts' && result.damaged.length > 0) receiptsIncomplete = true;
       return result;
     });
-  const receipts = readAll(inputs.receipts, 'receipts', (source, id) =>
-    readReceipts(source, id, options.keys),
+  const rows = (result: { readonly rows: readonly unknown[] }): number => result.rows.length;
+  const receipts = readAll(
+    inputs.receipts,
+    'receipts',
+    (source, id) => readReceipts(source, id, options.keys, (row) => evidence.receipt(row)),
+    (result) => result.receipts,
   );
-  const targets = readAll(inputs.targets, 'targets', readTargets);
-  const outbox = readAll(inputs.outbox, 'outbox', readOutbox);
-  const loss = readAll(inputs.loss, 'loss', readLoss);
+  const targets = readAll(inputs.targets, 'targets', readTargets, rows);
+  const outbox = readAll(inputs.outbox, 'outbox', readOutbox, rows);
+  const loss = readAll(inputs.loss, 'loss', readLoss, rows);
   return {
     records: {
-      receipts: receipts.flatMap((each) => each.rows),
       broken: receipts.flatMap((each) => each.broken),
       targets: targets.flatMap((each) => each.rows),
       outbox: outbox.flatMap((each) => each.rows),
     },
     loss: loss.flatMap((each) => each.rows),
-    receiptsIncomplete,
+    receiptsIncomplete: receipts.some((each) => each.damaged.length > 0),
   };
+}
+
+interface RecordCount {
+  readonly bytes: number;
+  readonly damaged: readonly Damage[];
 }
 
 function inputOfTraces(summary: InputSummary, mcpSpans: number): ReportInput {
@@ -231,8 +246,13 @@ function inputOfTraces(summary: InputSummary, mcpSpans: number): ReportInput {
   };
 }
 
-function inputOfRecords<T>(id: string, path: string, name: string, read: RecordsRead<T>): ReportInput {
-  const { rows, bytes, damaged } = read;
+function inputOfRecords(
+  id: string,
+  path: string,
+  name: string,
+  { bytes, damaged }: RecordCount,
+  records: number,
+): ReportInput {
   return {
     id,
     path,
@@ -241,7 +261,7 @@ function inputOfRecords<T>(id: string, path: string, name: string, read: Records
     spans: 0,
     logs: 0,
     mcpSpans: 0,
-    records: rows.length,
+    records,
     damaged: damaged.map(damageOf),
   };
 }

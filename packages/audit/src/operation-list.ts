@@ -11,6 +11,9 @@ import { hashOf } from './evidence/clusters.js';
 /** Up to this number a report holds its operations as an ordinary array. */
 const HELD = 2_000;
 
+/** Up to this number of operations a run is held while its rules look at it. */
+const HELD_RUN = 1_000;
+
 /** Where each operation is found again: its group, its place there, its start, its run. 24 bytes each. */
 export class OperationIndex {
   readonly #verdicts: Verdicts;
@@ -84,9 +87,15 @@ export class OperationIndex {
     }
   }
 
+  /** A small run is made once for all rules, a large one again for each. */
   #run(members: Uint32Array): Run {
     const runId = this.get(members[0] ?? 0).group.runId ?? '';
-    const operations = (): Iterable<Operation> => this.#operationsOf(members, runId);
+    let held: readonly Operation[] | undefined;
+    const operations = (): Iterable<Operation> => {
+      if (members.length > HELD_RUN) return this.#operationsOf(members, runId);
+      held ??= [...this.#operationsOf(members, runId)];
+      return held;
+    };
     return { runId, operations };
   }
 

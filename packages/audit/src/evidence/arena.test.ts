@@ -104,6 +104,15 @@ test('what comes out of the arena is what went in', () => {
   );
 });
 
+test('a stage that lies on the line of its row in another file keeps its place', () => {
+  const [stage] = spanRow('client', ['client.sent']).stages;
+  if (stage === undefined) throw new Error('one stage');
+  const moved = { ...stage, at: { source: 's2', line: 1, event: 'waybill.client.sent' } };
+  const arena = new RowArena();
+  const number = arena.add(spanRow('client', [], { stages: [moved] }));
+  expect(arena.get(number).stages).toEqual([moved]);
+});
+
 test('rows that outgrow a block are kept whole', () => {
   const arena = new RowArena();
   const large = spanRow('client', ['client.sent'], {

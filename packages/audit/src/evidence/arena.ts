@@ -173,7 +173,7 @@ export class RowArena {
       out.varint(stage.seq ?? 0);
       out.bigint(stage.timeUnixNano);
       // Stages of logs lie where their record lies, those of spans where the span does.
-      const moved = stage.at.line !== row.at.line || stage.at.offset !== row.at.offset;
+      const moved = !samePlace(stage.at, row.at);
       out.byte(moved ? 1 : 0);
       if (moved) this.#place(stage.at);
     }
@@ -308,6 +308,16 @@ export class RowArena {
     this.#numbers.set(text, number);
     return number;
   }
+}
+
+function samePlace(a: EvidenceRef, b: EvidenceRef): boolean {
+  return (
+    a.line === b.line &&
+    a.offset === b.offset &&
+    a.source === b.source &&
+    a.traceId === b.traceId &&
+    a.spanId === b.spanId
+  );
 }
 
 /** Lists of other things and maps, rare among the kept attributes: JSON with marks for what JSON has no form for. */

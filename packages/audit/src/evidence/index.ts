@@ -12,14 +12,14 @@ import { joinRows } from './joins.js';
 import { judge } from './judge.js';
 import type { JudgeContext, Judgement } from './judge.js';
 import { groupOperations } from './operations.js';
-import type { OperationGroup, Records } from './operations.js';
+import type { OperationGroup } from './operations.js';
 import { isMcpSpan, rowOfLog, rowOfSpan } from './recognise.js';
-import type { LossRow } from './records.js';
+import type { LossRow, ReceiptRow } from './records.js';
 import type { SpanRow } from './rows.js';
 import { compareBig, comparePlaces, compareText } from './rows.js';
 import { SpanIndex } from './span-index.js';
 import { EvidenceStore } from './store.js';
-import type { Group } from './store.js';
+import type { Group, OtherRecords } from './store.js';
 
 export interface EvidenceOptions {
   /** Nothing later is known; undefined: everything that was read. */
@@ -30,7 +30,7 @@ export interface EvidenceOptions {
   readonly receiptsDeclared: boolean;
   /** Receipts are declared for this tool by configuration. */
   readonly receiptRequired: (service: string, tool: string) => boolean;
-  readonly records: Records;
+  readonly records: OtherRecords;
   readonly loss: readonly LossRow[];
   /** A receipts input was damaged. */
   readonly receiptsIncomplete: boolean;
@@ -60,6 +60,8 @@ export interface Verdicts {
 export interface Evidence extends Sink {
   /** MCP spans and tool calls delivered so far, by source, copies included. */
   mcpSpans(source: string): number;
+  /** Takes a receipt; after the last span and log. */
+  receipt(row: ReceiptRow): void;
   /** Ends the reading. May be called once. */
   finish(options: EvidenceOptions): Verdicts;
 }
@@ -94,6 +96,10 @@ export function createEvidence(): Evidence {
     },
     gap(gap: InputGap): void {
       gaps.push(gap);
+    },
+    receipt(row: ReceiptRow): void {
+      seen.receipt(row);
+      store.addReceipt(row);
     },
     mcpSpans: (source: string): number => counts.get(source) ?? 0,
     finish(options: EvidenceOptions): Verdicts {
@@ -138,10 +144,13 @@ class Seen {
     }
   }
 
+  receipt({ receipt }: ReceiptRow): void {
+    if ((receipt.atUnixNano ?? 0n) > this.#latest) this.#latest = receipt.atUnixNano ?? 0n;
+  }
+
   /** The latest time that anything states; 0n when nothing states one. */
-  latest(records: Records): bigint {
+  latest(records: OtherRecords): bigint {
     const times = [
-      ...records.receipts.map((row) => row.receipt.atUnixNano ?? 0n),
       ...records.targets.map((row) => row.readAtUnixNano),
       ...records.outbox.map((row) => row.createdAtUnixNano),
     ];
@@ -255,5 +264,5 @@ function gapOfLoss(row: LossRow): Gap {
 }
 
 export type { BrokenReceipt, LossRow, OutboxRow, ReceiptRow, TargetRow } from './records.js';
-export type { Records } from './operations.js';
+export type { OtherRecords } from './store.js';
 export type { Judgement } from './judge.js';

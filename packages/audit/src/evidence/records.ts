@@ -73,20 +73,29 @@ export interface RecordsRead<T> {
 type Members = Readonly<Record<string, unknown>>;
 type Reader<T> = (value: Members, at: EvidenceRef) => T | string | undefined;
 
-/** Reads receipts of every form; `broken` are the lines that claim to be one and fail. */
+export interface ReceiptsRead {
+  readonly receipts: number;
+  readonly broken: readonly BrokenReceipt[];
+  readonly damaged: readonly Damage[];
+  readonly bytes: number;
+}
+
+/** Reads receipts of every form, one at a time; `broken` are the lines that claim to be one and fail. */
 export function readReceipts(
   source: RecordSource,
   id: string,
-  keys?: KeySource,
-): RecordsRead<ReceiptRow> & { readonly broken: readonly BrokenReceipt[] } {
-  const rows: ReceiptRow[] = [];
+  keys: KeySource | undefined,
+  take: (row: ReceiptRow) => void,
+): ReceiptsRead {
+  let receipts = 0;
   const broken: BrokenReceipt[] = [];
   const damaged: Damage[] = [];
   const { bytes, problem } = readLines(source, (text, line) => {
     const at: EvidenceRef = { source: id, line };
     const receipt = parseReceipt(text, keys === undefined ? {} : { keys });
     if (receipt.kind === 'receipt') {
-      rows.push({ receipt, at: { ...at, receiptId: receipt.receiptId } });
+      receipts += 1;
+      take({ receipt, at: { ...at, receiptId: receipt.receiptId } });
       return;
     }
     const { operationId, reason, detail } = receipt;
@@ -94,7 +103,7 @@ export function readReceipts(
     damaged.push({ at, reason: `no receipt: ${detail}`, remedy: 'get the receipts from their source again' });
   });
   if (problem !== undefined) damaged.push(unreadable(id, problem));
-  return { rows, broken, damaged, bytes };
+  return { receipts, broken, damaged, bytes };
 }
 
 export function readTargets(source: RecordSource, id: string): RecordsRead<TargetRow> {

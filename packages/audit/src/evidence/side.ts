@@ -63,6 +63,9 @@ function isSame(a: StageRow, b: StageRow): boolean {
 
 /** Numbers missing below the highest one seen, per span: two deliveries count from 1 each. */
 export function missingSeq(rows: readonly SpanRow[]): readonly number[] {
+  // Nearly every record: one span, numbered without a hole.
+  const [only, another] = rows;
+  if (another === undefined && (only === undefined || !only.own || isDense(only.seqs))) return [];
   const byIncarnation = new Map<string, number[]>();
   for (const row of rows) {
     if (!row.own) continue;
@@ -79,6 +82,10 @@ export function missingSeq(rows: readonly SpanRow[]): readonly number[] {
     return holes;
   });
   return distinct(missing);
+}
+
+function isDense(seqs: readonly number[]): boolean {
+  return seqs.every((seq, index) => seq === index + 1);
 }
 
 /** What is known to be missing from a side; an empty list together with a terminal stage makes it complete. */
@@ -166,6 +173,13 @@ export function makeSide(side: SideRows, derived?: SideOutcome): Side {
         : { kind: 'foreign_emitter', at: first.at, note: `${emitterName(first)} records no stages` },
     ];
   };
+  let outcome: Fact<SideOutcome> | undefined;
+  const outcomeFact = (): Fact<SideOutcome> => {
+    const found = outcomeOf(rows);
+    if (found !== undefined) return { state: 'seen', value: found.value, at: found.row.at };
+    if (derived !== undefined) return { state: 'seen', value: derived, at: first.at };
+    return { state: 'unrecorded', gaps: gaps() };
+  };
   const ends = rows.map((row) => row.endTimeUnixNano).filter((time) => time > 0n);
   const starts = rows.map((row) => row.startTimeUnixNano).filter((time) => time > 0n);
   const spanRow = rows.find((row) => !row.fromLogs);
@@ -193,10 +207,8 @@ export function makeSide(side: SideRows, derived?: SideOutcome): Side {
     },
     stages: (): readonly SeenStage[] => stages,
     outcome(): Fact<SideOutcome> {
-      const found = outcomeOf(rows);
-      if (found !== undefined) return { state: 'seen', value: found.value, at: found.row.at };
-      if (derived !== undefined) return { state: 'seen', value: derived, at: first.at };
-      return { state: 'unrecorded', gaps: gaps() };
+      outcome ??= outcomeFact();
+      return outcome;
     },
     attribute(key: string): Fact<unknown> {
       for (const row of rows) {

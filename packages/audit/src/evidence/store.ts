@@ -26,6 +26,9 @@ const RECEIPT = 4;
 const TRACE = 5;
 const REQUEST = 6;
 
+/** What is few enough to be kept as objects. */
+export type OtherRecords = Omit<Records, 'receipts'>;
+
 type Item =
   | { readonly kind: 'target'; readonly row: TargetRow }
   | { readonly kind: 'outbox'; readonly row: OutboxRow }
@@ -63,7 +66,7 @@ export class EvidenceStore {
   }
 
   /** After the last row. Nothing can be added any more. */
-  finish(records: Records): void {
+  finish(records: OtherRecords): void {
     const clusters = this.#clusters;
     const count = this.#rows.length;
     for (let item = 0; item < count; item++) {
@@ -72,7 +75,6 @@ export class EvidenceStore {
     }
     this.#parents = new Float64Array(0);
     this.#linkLoose(count);
-    for (const row of records.receipts) this.#addReceipt(row);
     for (const row of records.targets) this.#addOther({ kind: 'target', row }, row.operationId, row.callId);
     for (const row of records.outbox) this.#addOther({ kind: 'outbox', row }, row.operationId, row.callId);
     for (const row of records.broken) this.#addOther({ kind: 'broken', row }, row.operationId, undefined);
@@ -135,7 +137,8 @@ export class EvidenceStore {
     }
   }
 
-  #addReceipt(row: ReceiptRow): void {
+  /** After the last row. */
+  addReceipt(row: ReceiptRow): void {
     const item = this.#clusters.add();
     const { operationId, callId, receiptId } = row.receipt;
     if (operationId !== undefined) this.#link(item, operationId, OPERATION);
