@@ -1,4 +1,4 @@
-import { type Attributes, SpanKind, context, propagation, trace } from '@opentelemetry/api';
+import { type Attributes, type Meter, SpanKind, context, propagation, trace } from '@opentelemetry/api';
 import type { LogRecord, Logger } from '@opentelemetry/api-logs';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -28,7 +28,11 @@ export interface Harness {
 }
 
 /** A runtime with real OpenTelemetry behind it, and the given SDK modules patched. */
-export function startHarness(modules: readonly object[], config: McpInstrumentationConfig = {}): Harness {
+export function startHarness(
+  modules: readonly object[],
+  config: McpInstrumentationConfig = {},
+  meter: () => Meter = () => metrics.getMeter('test'),
+): Harness {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -45,7 +49,7 @@ export function startHarness(modules: readonly object[], config: McpInstrumentat
   const warnings: { code: string; message: string }[] = [];
   const runtime = createRuntime({
     tracer: () => provider.getTracer('test'),
-    meter: () => metrics.getMeter('test'),
+    meter,
     logger: () => logger,
     config: () => state.config,
     isEnabled: () => state.enabled,

@@ -1,4 +1,4 @@
-import { type Span, SpanKind, context, trace } from '@opentelemetry/api';
+import { type Span, type SpanKind, context, trace } from '@opentelemetry/api';
 import { ATTR_MCP_METHOD_NAME } from '@waybill/core';
 import { read } from '../patch/foreign.js';
 import type { RuntimeCore } from './core.js';
