@@ -85,7 +85,7 @@ async function play(round: Round): Promise<RoundResult> {
 async function interfere(round: Round): Promise<void> {
   if (round.path !== 'reset_at_pause' && round.path !== 'end_stream_at_pause') return;
   await nextMessage(server, isNews('paused'));
-  proxy.cutNow(round.path === 'reset_at_pause' ? 'rst' : 'end_body');
+  proxy.cutNow(round.path === 'reset_at_pause' ? 'rst' : 'end_body', 'drain');
   server.send({ kind: 'go_on' } satisfies ServerOrder);
 }
 

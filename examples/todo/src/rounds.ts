@@ -5,9 +5,9 @@ import type { StorageFault } from './messages.js';
 export type PathFault =
   /** The request is held before it reaches the server, and dropped once the client has given up. */
   | 'held_then_dropped'
-  /** At the server's pause the connection is reset; the server then goes on. */
+  /** At the server's pause the client's connection is reset; the server goes on and never learns of it. */
   | 'reset_at_pause'
-  /** At the server's pause the reply stream is ended; the server then goes on. */
+  /** At the server's pause the client's reply stream is ended; the server goes on and never learns of it. */
   | 'end_stream_at_pause'
   /** A gateway answers 503 and never asks the server. */
   | 'gateway_503';

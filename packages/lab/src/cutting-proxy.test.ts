@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startCuttingProxy } from './cutting-proxy.js';
@@ -74,5 +75,17 @@ describe('a cut of requests', () => {
     proxy.plan({ form: 'rst', direction: 'to_server', afterBytes: 10 });
     await expect(read()).rejects.toThrow('fetch failed');
     expect(requests).toBe(0);
+  });
+
+  test('draining, takes the whole reply from a server that believes it was delivered', async () => {
+    const delivered = new Promise<boolean>((resolve) => {
+      upstream.once('request', (_request, response: ServerResponse) => {
+        response.once('close', () => resolve(response.writableFinished));
+      });
+    });
+    const response = await fetch(proxy.url);
+    proxy.cutNow('end_body', 'drain');
+    expect(await response.text()).toBe('data: one\n\n');
+    expect(await delivered).toBe(true);
   });
 });

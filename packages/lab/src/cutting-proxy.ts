@@ -12,6 +12,9 @@ export type Direction = 'to_server' | 'to_client';
  */
 export type CutForm = 'fin' | 'rst' | 'end_body';
 
+/** What a cut does to the connection to the server. */
+export type Upstream = 'close' | 'drain';
+
 export interface CutPlan {
   readonly form: CutForm;
   /** Whose bytes `afterBytes` counts. Default `to_client`; events are those of replies. */
@@ -44,8 +47,13 @@ export interface CuttingProxy {
   release(direction: Direction): void;
   /** Forgets what was kept back, closes the connections that it belonged to, and passes on what follows. */
   drop(direction: Direction): void;
-  /** Cuts every open connection now. Both sides are closed; the server learns of it as of any lost client. */
-  cutNow(form: CutForm): void;
+  /**
+   * Cuts every open connection now.
+   *
+   * @param upstream `close` (default): the server learns of it as of any lost client. `drain`: the proxy goes on taking
+   *   the server's reply and throws it away, as a buffering proxy does; the server believes that it was delivered.
+   */
+  cutNow(form: CutForm, upstream?: Upstream): void;
   /** Cuts once, on the first connection that meets the plan. Undefined takes the plan back. */
   plan(plan: CutPlan | undefined): void;
   close(): Promise<void>;
@@ -59,6 +67,8 @@ interface Pair {
   replyEvents: number;
   headPassed: boolean;
   tail: string;
+  /** The client is cut off, and what the server still sends goes nowhere. */
+  draining: boolean;
 }
 
 /**
@@ -87,6 +97,7 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       replyEvents: 0,
       headPassed: false,
       tail: '',
+      draining: false,
     };
     pairs.add(pair);
     relay(pair, 'to_server', client, upstream);
@@ -101,10 +112,13 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       else setTimeout(() => pass(pair, direction, chunk), delay);
     });
     from.on('end', () => {
-      if (pair.kept[direction].length === 0) to.end();
+      if (pair.kept[direction].length === 0 && !pair.draining) to.end();
+      if (pair.draining) from.destroy();
     });
-    from.on('error', () => to.destroy());
+    const drained = (): boolean => pair.draining && direction === 'to_server';
+    from.on('error', () => drained() || to.destroy());
     from.on('close', () => {
+      if (drained()) return;
       to.destroy();
       pairs.delete(pair);
     });
@@ -117,7 +131,7 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       return;
     }
     const to = direction === 'to_server' ? pair.server : pair.client;
-    if (to.destroyed) return;
+    if (to.destroyed || pair.draining) return;
     if (cutPlan === undefined || direction !== (cutPlan.direction ?? 'to_client')) to.write(chunk);
     else passUntilCut(pair, direction, chunk, cutPlan);
   }
@@ -159,8 +173,9 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
     return chunk.length;
   }
 
-  function cut(pair: Pair, form: CutForm): void {
-    pairs.delete(pair);
+  function cut(pair: Pair, form: CutForm, upstream: Upstream = 'close'): void {
+    pair.draining = upstream === 'drain';
+    if (!pair.draining) pairs.delete(pair);
     switch (form) {
       case 'rst':
         pair.client.resetAndDestroy();
@@ -172,7 +187,7 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
         pair.client.end('0\r\n\r\n');
         break;
     }
-    pair.server.destroy();
+    if (!pair.draining) pair.server.destroy();
   }
 
   server.listen(0, '127.0.0.1');
@@ -207,8 +222,8 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       holding[direction] = false;
       for (const pair of pairs) if (pair.kept[direction].splice(0).length > 0) cut(pair, 'fin');
     },
-    cutNow(form) {
-      for (const pair of pairs) cut(pair, form);
+    cutNow(form, upstream) {
+      for (const pair of pairs) if (!pair.draining) cut(pair, form, upstream);
     },
     plan(plan) {
       cutPlan = plan;

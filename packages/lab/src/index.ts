@@ -1,7 +1,14 @@
 export { createBarriers, type Barriers } from './barriers.js';
 export type { PeerIdentity, ToolCall } from './canned.js';
 export { startCuttingProxy } from './cutting-proxy.js';
-export type { CutForm, CutPlan, CuttingProxy, CuttingProxyOptions, Direction } from './cutting-proxy.js';
+export type {
+  CutForm,
+  CutPlan,
+  CuttingProxy,
+  CuttingProxyOptions,
+  Direction,
+  Upstream,
+} from './cutting-proxy.js';
 export { startFaultServer, type FaultServer, type FaultServerOptions } from './fault-server.js';
 export type { RecordedRequest } from './http-listener.js';
 export {
