@@ -170,8 +170,15 @@ function receiptFact(row: ReceiptRow, misbound: boolean): Receipt {
 export function targetRead(judgement: Judgement): TargetRead | undefined {
   const { row, input } = judgement.target;
   if (row === undefined) return undefined;
-  const { object, state, version, fenced, at } = row;
-  return { object, state, version, fenced, relation: input, at };
+  const { object, version, fenced, at } = row;
+  return { object, state: shown(row.state), version, fenced, relation: input, at };
+}
+
+/** States compare as JSON; a text is shown without its quotes. */
+function shown(state: string | undefined): string | undefined {
+  if (state === undefined || !state.startsWith('"')) return state;
+  const text: unknown = JSON.parse(state);
+  return typeof text === 'string' ? text : state;
 }
 
 export function attributeOf(rows: readonly SpanRow[], key: string): string | undefined {

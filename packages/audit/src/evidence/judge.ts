@@ -52,9 +52,10 @@ export function judge(operation: OperationGroup, context: JudgeContext): Judgeme
   const client = clientInput(legs);
   const receipts = readReceiptsOf(operation, legs, context);
   const target = readTarget(operation.targets, receipts, client);
+  const kind = kindInput(operation, legs, receipts);
   const effects = countEffects({
     confirmed: receipts.effects,
-    openAttempts: receipts.openAttempts,
+    openAttempts: kind === 'read' ? 0 : receipts.openAttempts,
     target: countOf(target),
     deduplicates: target.deduplicates,
   });
@@ -63,7 +64,7 @@ export function judge(operation: OperationGroup, context: JudgeContext): Judgeme
     receipt: receiptInput(receipts, target),
     client,
     server: serverInput(legs),
-    kind: kindInput(operation, legs, receipts),
+    kind,
     params: paramsInput(operation),
     effects: effectsInput(effects),
     inflight: inflightInput(legs),
