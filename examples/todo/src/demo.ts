@@ -74,6 +74,7 @@ async function play(round: Round): Promise<RoundResult> {
   const base = round.path === 'gateway_503' ? gateway.url : proxy.url;
   await warmUp(base + round.endpoint);
   if (round.path === 'held_then_dropped') proxy.hold('to_server');
+  if (round.path === 'reset_by_reply') proxy.plan({ form: 'rst', afterBytes: 0, upstream: 'drain' });
   const told = call(round, base);
   await interfere(round);
   const answer = await told;
@@ -83,9 +84,9 @@ async function play(round: Round): Promise<RoundResult> {
 
 /** What happens to the path while the server stands at its pause. */
 async function interfere(round: Round): Promise<void> {
-  if (round.path !== 'reset_at_pause' && round.path !== 'end_stream_at_pause') return;
+  if (round.path !== 'end_stream_at_pause') return;
   await nextMessage(server, isNews('paused'));
-  proxy.cutNow(round.path === 'reset_at_pause' ? 'rst' : 'end_body', 'drain');
+  proxy.cutNow('end_body', 'drain');
   server.send({ kind: 'go_on' } satisfies ServerOrder);
 }
 

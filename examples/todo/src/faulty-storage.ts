@@ -45,14 +45,12 @@ export function faultyStorage(open: () => Connection): EffectDatabase<Connection
       const now = fault;
       fault = undefined;
       try {
-        const result = await sound.transaction(async (tx) => {
+        return await sound.transaction(async (tx) => {
           const value = await fn(tx);
           if (now?.kind === 'pause_before_commit') await pause();
           if (now?.kind === 'lose_commit') throw new LostCommit(value);
           return value;
         });
-        if (now?.kind === 'pause_after_commit') await pause();
-        return result;
       } catch (error) {
         if (error instanceof LostCommit) return (error as LostCommit<T>).result;
         throw error;

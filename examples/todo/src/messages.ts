@@ -18,7 +18,7 @@ export type Told =
 
 /** Driver to server: how the storage misbehaves at the next change. The disk of `lose_commit` acknowledges and forgets. */
 export interface StorageFault {
-  readonly kind: 'pause_before_commit' | 'pause_after_commit' | 'lose_commit';
+  readonly kind: 'pause_before_commit' | 'lose_commit';
 }
 
 export type ServerOrder =

@@ -5,8 +5,8 @@ import type { StorageFault } from './messages.js';
 export type PathFault =
   /** The request is held before it reaches the server, and dropped once the client has given up. */
   | 'held_then_dropped'
-  /** At the server's pause the client's connection is reset; the server goes on and never learns of it. */
-  | 'reset_at_pause'
+  /** The reply's first byte resets the client's connection; the server never learns of it. */
+  | 'reset_by_reply'
   /** At the server's pause the client's reply stream is ended; the server goes on and never learns of it. */
   | 'end_stream_at_pause'
   /** A gateway answers 503 and never asks the server. */
@@ -70,8 +70,7 @@ export const rounds: readonly Round[] = [
     ...write('page-4', 'done'),
     endpoint: '/json',
     timeoutMs: 5000,
-    storage: { kind: 'pause_after_commit' },
-    path: 'reset_at_pause',
+    path: 'reset_by_reply',
     lesson:
       'The client saw a failure; the receipt shows that the write was made. Sending again would be a mistake.',
   },

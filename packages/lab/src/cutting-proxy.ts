@@ -23,6 +23,8 @@ export interface CutPlan {
   readonly afterBytes?: number;
   /** Cut as soon as this many server-sent events (blank lines of the body) were passed on. */
   readonly afterEvents?: number;
+  /** Default `close`. */
+  readonly upstream?: Upstream;
 }
 
 export interface CuttingProxyOptions {
@@ -149,8 +151,8 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       (plan.afterEvents !== undefined && pair.replyEvents >= plan.afterEvents);
     if (met) cutPlan = undefined;
     // What was passed on must have left before the connection is closed behind it.
-    if (keep > 0) to.write(chunk.subarray(0, keep), () => met && cut(pair, plan.form));
-    else if (met) cut(pair, plan.form);
+    if (keep > 0) to.write(chunk.subarray(0, keep), () => met && cut(pair, plan.form, plan.upstream));
+    else if (met) cut(pair, plan.form, plan.upstream);
   }
 
   /**
