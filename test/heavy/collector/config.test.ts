@@ -48,6 +48,22 @@ describe('the configuration files', () => {
     },
   );
 
+  it('let every attribute of ours through on events and logs, but ids on events and lists', () => {
+    const text = read('collector-config/src/parts/scrub.yaml');
+    const kept = (place: string): ReadonlySet<string | undefined> =>
+      new Set(
+        [
+          ...(
+            new RegExp(`keep_keys\\(${place}\\.attributes, \\[([^\\]]*)\\]`).exec(text)?.[1] ?? ''
+          ).matchAll(/"([^"]+)"/g),
+        ].map((match) => match[1]),
+      );
+    const single = ATTRIBUTES.filter(({ type }) => type !== 'string[]').map(({ key }) => key);
+    const id = /\.(run|call|operation|parent|boundary)\.id$|\.continues$/;
+    expect(single.filter((key) => !kept('log').has(key))).toStrictEqual([]);
+    expect(single.filter((key) => !id.test(key) && !kept('spanevent').has(key))).toStrictEqual([]);
+  });
+
   it('name only outcomes that exist', () => {
     const outcomes = new Set<string>(OUTCOMES.map(({ outcome }) => outcome));
     const set = [
