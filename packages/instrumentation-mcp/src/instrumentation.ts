@@ -76,13 +76,10 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
       meter: () => this.currentMeter(),
       logger: () => this.logger,
       config: () => this.getConfig(),
-      isEnabled: () => {
-        state.used = true; // only the wrappers ask here
-        return this.isEnabled();
-      },
+      isEnabled: () => this.isEnabled(),
       warn: warnOnce,
     });
-    installRuntime(runtime);
+    installRuntime(noticingUse(runtime));
     this.runtime = runtime;
     state.isEnabled = (): boolean => this.isEnabled();
     state.retire = (): void => {
@@ -105,4 +102,24 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
     if (this.ownMeterProvider === true) return this.meter;
     return metrics.getMeter(this.instrumentationName, this.instrumentationVersion);
   }
+}
+
+/** Notes that a patched method or an instrumented transport is in use: the self-check then has nothing to look for. */
+function noticingUse(runtime: Runtime): Runtime {
+  const { table } = runtime;
+  const state = loadingState();
+  return {
+    ...runtime,
+    table: {
+      ...table,
+      isEnabled: () => {
+        state.used = true;
+        return table.isEnabled();
+      },
+      instrumentTransport: (transport, role) => {
+        state.used = true;
+        table.instrumentTransport(transport, role);
+      },
+    },
+  };
 }
