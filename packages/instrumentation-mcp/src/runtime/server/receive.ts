@@ -80,10 +80,10 @@ export function openCall(
   const foreign = spanToEnrich(core, SpanKind.SERVER, info.method);
   const span = foreign ?? startServerSpan(core, opening, incoming);
   const ctx = foreign === undefined ? trace.setSpan(incoming.parent, span) : context.active();
-  const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span) : undefined;
+  const remote = info.method === METHOD_TOOLS_CALL ? operationFromMeta(info.meta) : {};
+  const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span, remote) : undefined;
   if (ids !== undefined) span.setAttributes(idAttributes(core, 'server', ids));
   setArgumentContent(core, span, info.method, read(params, 'arguments'));
-  const remoteCallId = operationFromMeta(info.meta).callId;
   let digest: string | undefined;
   const call: ServerCall = {
     id,
@@ -95,7 +95,7 @@ export function openCall(
     ids,
     stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids }),
     remoteParent: incoming.remote,
-    echo: ids !== undefined && ids.callId === remoteCallId,
+    echo: ids !== undefined && ids.callId === remote.callId,
     answer: isHttp ? sockets?.current() : undefined,
     startedAt: performance.now(),
     argumentsDigest: () => (digest ??= argumentsDigest(info.arguments)),
@@ -138,9 +138,10 @@ function nameCall(
   connection: Connection,
   info: ToolCallInfo,
   span: ServerCall['span'],
+  named: ReturnType<typeof operationFromMeta>,
 ): CallIds {
   const tool = info.tool ?? '';
-  const remote = acceptsRemoteIds(core, info) ? operationFromMeta(info.meta) : {};
+  const remote = acceptsRemoteIds(core, info) ? named : {};
   const name = nameServerOperation(core, connection, { ...info, tool }, remote);
   const spanContext = span.spanContext();
   const run = nameRun({
