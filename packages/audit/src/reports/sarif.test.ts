@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { buildFinding, buildReport, buildReportOperation } from '../testing.js';
 import { renderSarif, sarifLog } from './sarif.js';
@@ -23,7 +26,34 @@ const report = buildReport(
 );
 const [run] = sarifLog(report).runs;
 
+/** The schema of SARIF 2.1.0 as the matchers of its authors ship it. */
+function schemaOfSarif() {
+  const path = createRequire(import.meta.url).resolve(
+    '@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json',
+  );
+  // It names draft 4, which ajv no longer knows, and uses nothing of it that draft 7 reads differently but `id`.
+  const {
+    $schema: _draft,
+    id: _id,
+    ...schema
+  } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  // Formats (uri, date-time) are annotations here; structure and closed sets are what is checked.
+  return new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(schema);
+}
+
 describe('sarif', () => {
+  test('the log is valid by the schema of SARIF 2.1.0, and a log with a wrong level is not', () => {
+    const validate = schemaOfSarif();
+    const log = JSON.parse([...renderSarif(report)].join('')) as {
+      runs: { results: { level: string }[] }[];
+    };
+    validate(log);
+    expect(validate.errors ?? []).toEqual([]);
+    const [first] = log.runs[0]?.results ?? [];
+    if (first !== undefined) first.level = 'fatal';
+    expect(validate(log)).toBe(false);
+  });
+
   test('the rendered text is the log', () => {
     expect(JSON.parse([...renderSarif(report)].join(''))).toEqual(sarifLog(report));
   });
