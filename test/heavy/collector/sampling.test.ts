@@ -104,10 +104,17 @@ describe.skipIf(path === undefined)('20,000 calls at 5 %', () => {
       () => (sink.spans.size >= CALLS * 2 ? true : undefined),
       120_000,
     );
-    await delay(6_000);
-    kept = new Set(
-      [...spansOfLines(readFileSync(join(store.data, 'store.jsonl'), 'utf8'))].map(({ spanId: id }) => id),
-    );
+    // Until nothing more comes: the tail sampler decides by ticks.
+    const stored = (): string => readFileSync(join(store.data, 'store.jsonl'), 'utf8');
+    let size = -1;
+    while (stored().length !== size) {
+      size = stored().length;
+      await delay(6_000);
+    }
+    const self = await scrape(collector.ports.self);
+    expect(sumOf(self, 'otelcol_exporter_enqueue_failed_spans', { exporter: 'otlp_grpc/view' })).toBe(0);
+    expect(sumOf(self, 'otelcol_processor_tail_sampling_sampling_trace_dropped_too_early')).toBe(0);
+    kept = new Set([...spansOfLines(stored())].map(({ spanId: id }) => id));
   });
   afterAll(async () => {
     if (path === undefined) return;
