@@ -29,6 +29,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           fileParallelism: false,
+          // Real processes and sockets on a shared machine: a test that fails twice in a row has failed.
+          retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },
     ],
