@@ -58,6 +58,13 @@ export interface Connection {
 export function connectionOf(core: RuntimeCore, protocol: object): Connection {
   const known = core.connections.get(protocol);
   if (known !== undefined) return known;
+  // Frameworks hand out a Proxy of a connected client: its requests come from the Proxy, its responses go to the client.
+  const transport = read(protocol, '_transport');
+  const behind = isForeign(transport) ? core.transports.get(transport) : undefined;
+  if (behind !== undefined) {
+    core.connections.set(protocol, behind);
+    return behind;
+  }
   const fresh: Connection = {
     protocol,
     transport: undefined,
