@@ -16,9 +16,9 @@ const sdk = new NodeSDK({
   instrumentations: [new McpInstrumentation()],
 });
 sdk.start();
-process.once('beforeExit', () => void sdk.shutdown());
+process.once('beforeExit', () => void sdk.shutdown().catch(log));
 for (const signal of ['SIGTERM', 'SIGINT']) {
   // Flush, then die of the signal, unless the program handles it itself.
   const die = () => process.listenerCount(signal) === 0 && process.kill(process.pid, signal);
-  process.once(signal, () => void sdk.shutdown().finally(die));
+  process.once(signal, () => void sdk.shutdown().catch(log).finally(die));
 }
