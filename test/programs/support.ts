@@ -16,6 +16,7 @@ export interface Program {
   readonly cwd: string;
   /** Node of another release line; this process's own by default. */
   readonly node?: string;
+  /** `{endpoint}` in one of them stands for the address of the collector. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -32,12 +33,15 @@ export interface Observation {
 export async function observe(program: Program, imports: readonly string[]): Promise<Observation> {
   const collector = await startCollector();
   try {
-    const run = await runNode(program.args, {
-      cwd: program.cwd,
-      timeoutMs: 120_000,
-      env: { ...exportTo(collector), NODE_OPTIONS: importOptions(imports), ...program.env },
-      ...(program.node === undefined ? {} : { command: [program.node] }),
-    });
+    const run = await runNode(
+      program.args.map((arg) => arg.replace('{endpoint}', collector.endpoint)),
+      {
+        cwd: program.cwd,
+        timeoutMs: 120_000,
+        env: { ...exportTo(collector), NODE_OPTIONS: importOptions(imports), ...program.env },
+        ...(program.node === undefined ? {} : { command: [program.node] }),
+      },
+    );
     return { run, spans: collector.spans };
   } finally {
     await collector.close();
