@@ -34,6 +34,8 @@ export interface EvidenceOptions {
   readonly loss: readonly LossRow[];
   /** A receipts input was damaged. */
   readonly receiptsIncomplete: boolean;
+  /** Tools that are known from elsewhere to use `effect()`, with the first time that it was seen. */
+  readonly effectTools?: ReadonlyMap<string, bigint>;
 }
 
 /** One operation with everything a report or a rule asks of it. */
@@ -60,6 +62,8 @@ export interface Verdicts {
 export interface Evidence extends Sink {
   /** MCP spans and tool calls delivered so far, by source, copies included. */
   mcpSpans(source: string): number;
+  /** Takes a row that was made before, as the live auditor keeps them; before the first receipt. */
+  row(row: SpanRow): void;
   /** Takes a receipt; after the last span and log. */
   receipt(row: ReceiptRow): void;
   /** Ends the reading. May be called once. */
@@ -96,6 +100,10 @@ export function createEvidence(): Evidence {
     },
     gap(gap: InputGap): void {
       gaps.push(gap);
+    },
+    row(row: SpanRow): void {
+      seen.row(row);
+      store.addRow(row);
     },
     receipt(row: ReceiptRow): void {
       seen.receipt(row);
@@ -190,7 +198,7 @@ function judgeGroup(found: Group, context: GroupContext): readonly JudgedOperati
       rows.filter((row) => row.spanId !== '').map((row) => [`${row.traceId}:${row.spanId}`, row]),
     ),
     usesEffect: (tool) => {
-      const first = seen.effectTools.get(tool);
+      const first = options.effectTools?.get(tool) ?? seen.effectTools.get(tool);
       return first !== undefined && first <= asOfUnixNano;
     },
     owes: (group, judgement) => owesReceipt(group, judgement, options),

@@ -39,6 +39,11 @@ export class AppendLog {
     });
   }
 
+  /** Bytes that are acknowledged; undefined before the first append of this process. */
+  get committed(): number | undefined {
+    return this.handle === undefined ? undefined : this.size;
+  }
+
   /** Waits for what was accepted and closes the file. */
   async close(): Promise<void> {
     await this.running;

@@ -1,6 +1,12 @@
 /** Why the receiver could not start, with the remedy. */
 export type ReceiverErrorCode =
-  'port_in_use' | 'port_forbidden' | 'address_unavailable' | 'directory_unwritable' | 'listen_failed';
+  | 'port_in_use'
+  | 'port_forbidden'
+  | 'address_unavailable'
+  | 'directory_unwritable'
+  | 'listen_failed'
+  | 'emit_loop'
+  | 'emit_invalid';
 
 /** The receiver could not start. `remedy` is a sentence for the person at the terminal. */
 export class ReceiverError extends Error {

@@ -42,6 +42,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     directory,
     stats: () => service.stats(),
+    committed: (file) => service.committed(file),
     close: async () => {
       await closeServer(server);
       await service.close();

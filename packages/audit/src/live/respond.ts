@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Encoding } from './convert.js';
 import type { Signal } from './signals.js';
+import type { Page } from './types.js';
 
 export interface PartialSuccess {
   /** 0 for a warning about a request that was accepted whole. */
@@ -62,6 +63,11 @@ export function respondError(
     return;
   }
   send(response, status, 'application/json', Buffer.from(JSON.stringify({ code, message })));
+}
+
+export function respondPage(response: ServerResponse, page: Page): void {
+  for (const [name, value] of Object.entries(page.headers ?? {})) response.setHeader(name, value);
+  send(response, page.status, page.contentType, Buffer.from(page.body));
 }
 
 export function respondJson(response: ServerResponse, status: number, value: object): void {

@@ -4,10 +4,12 @@ import path from 'node:path';
 import { AppendLog } from './append-log.js';
 import { unpack } from './body.js';
 import { convert, encodingOf, type Conversion, type Encoding } from './convert.js';
+import { Attempts } from './attempts.js';
 import { Quarantine, type QuarantinedBody } from './quarantine.js';
 import {
   respondError,
   respondJson,
+  respondPage,
   respondSuccess,
   respondUnavailable,
   type PartialSuccess,
@@ -44,6 +46,7 @@ export class Service {
   private refused = 0;
   private readonly stored: Record<SignalName, number> = { traces: 0, logs: 0, metrics: 0 };
   private failure: string | undefined;
+  private readonly attempts = new Attempts();
 
   constructor(directory: string, options: ReceiverOptions) {
     this.options = options;
@@ -57,7 +60,12 @@ export class Service {
 
   stats(): ReceiverStats {
     const { requests, quarantined, refused } = this;
-    return { requests, stored: { ...this.stored }, quarantined, refused };
+    return { requests, stored: { ...this.stored }, quarantined, refused, pendingBytes: this.pendingBytes };
+  }
+
+  committed(file: string): number | undefined {
+    const signal = SIGNALS.find((each) => each.file === file);
+    return signal === undefined ? undefined : this.logs.get(signal.name)?.committed;
   }
 
   async close(): Promise<void> {
@@ -97,6 +105,12 @@ export class Service {
   }
 
   private handleGet(target: string, response: ServerResponse): void {
+    const page = this.options.pages?.(target);
+    // A receiver that cannot write says so itself.
+    if (page !== undefined && !(target === '/readyz' && this.failure !== undefined)) {
+      respondPage(response, page);
+      return;
+    }
     if (target === '/healthz' || target === '/readyz') {
       if (this.failure === undefined) respondJson(response, 200, { status: 'ok' });
       else respondJson(response, 503, { status: 'cannot write', reason: this.failure });
@@ -173,11 +187,34 @@ export class Service {
     const { signal, line, lossy } = converted;
     if (lossy)
       await this.setAside(asSent, declared, 'text that is not UTF-8; stored with U+FFFD in its place');
-    if (line !== undefined) await this.logs.get(signal.name)?.append(line);
+    if (line !== undefined && (await this.append(signal, line, asSent, declared)) === 'set aside') {
+      return quarantinedPartial('it could not be stored again and again');
+    }
     this.stored[signal.name] += 1;
     this.options.onEvent?.({ kind: 'stored', signal: signal.name, bytes: line?.length ?? 0 });
     if (declared.signal === signal) return undefined;
     return { rejected: 0, message: `stored, but ${signal.name} belong to ${signal.path}` };
+  }
+
+  /** A body that fails again and again in one way would hold its sender for ever: then it is set aside. */
+  private async append(
+    signal: Signal,
+    line: Buffer,
+    asSent: Buffer,
+    declared: Declared,
+  ): Promise<'stored' | 'set aside'> {
+    try {
+      await this.logs.get(signal.name)?.append(line);
+      return 'stored';
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      // A full disk is nobody's fault and passes.
+      if (why.startsWith('ENOSPC') || why.startsWith('EDQUOT')) throw error;
+      if (this.attempts.failed(line, why) < (this.options.maxAttempts ?? 5)) throw error;
+      await this.setAside(asSent, declared, `could not be stored (${why})`);
+      this.attempts.forget(line, why);
+      return 'set aside';
+    }
   }
 
   private async takeIn(

@@ -21,8 +21,19 @@ export interface ReceiverOptions {
    * otherwise write into the evidence of this machine.
    */
   readonly allowedOrigins?: readonly string[];
+  /** The same body is set aside when it could not be stored this many times in the same way. Default 5. */
+  readonly maxAttempts?: number;
+  /** Answers to GET of paths beside those of the receiver; undefined: the receiver answers. */
+  readonly pages?: (target: string) => Page | undefined;
   /** Told of everything that is worth a line of output. Must not throw. */
   readonly onEvent?: (event: ReceiverEvent) => void;
+}
+
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export type ReceiverEvent =
@@ -37,6 +48,8 @@ export interface ReceiverStats {
   readonly quarantined: number;
   /** Requests answered 503. */
   readonly refused: number;
+  /** Bodies in memory now, in bytes. */
+  readonly pendingBytes: number;
 }
 
 export interface Receiver {
@@ -47,6 +60,8 @@ export interface Receiver {
   readonly url: string;
   readonly directory: string;
   stats(): ReceiverStats;
+  /** Acknowledged length of one of its files, for instance `traces.jsonl`; undefined when none was opened yet. */
+  committed(file: string): number | undefined;
   /** Takes no new connections, finishes what it has begun, and closes the files. */
   close(): Promise<void>;
 }

@@ -1,0 +1,158 @@
+'use strict';
+// Everything from the evidence is written as text, never as markup.
+const words = JSON.parse(document.getElementById('words').textContent);
+const byId = (id) => document.getElementById(id);
+const search = byId('search');
+let chosen = '';
+let latest;
+
+const tone = {
+  verified_done: 'good',
+  verified_not_done: 'good',
+  no_effect_expected: 'good',
+  not_delivered: 'good',
+  open: 'wait',
+  executed_receipt_pending: 'wait',
+  unknown_needs_reconciliation: 'doubt',
+  insufficient_evidence: 'doubt',
+  false_success: 'bad',
+  duplicate_effect: 'bad',
+  evidence_conflict: 'bad',
+};
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+const plural = (count, one, many) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+const bytes = (count) => (count < 1e6 ? `${Math.ceil(count / 1e3)} kB` : `${(count / 1e6).toFixed(1)} MB`);
+
+function head(data) {
+  const total = Object.values(data.counts.verdicts).reduce((sum, count) => sum + count, 0);
+  const findings = Object.values(data.counts.findings).reduce((sum, count) => sum + count, 0);
+  byId('sentence').textContent =
+    `${plural(total, 'operation', 'operations')} judged, ${plural(findings, 'finding', 'findings')}; ` +
+    `${plural(data.openGroups, 'more waits', 'more wait')} for ${data.graceMs / 1000} s without news.`;
+  const parts = [`looked at ${new Date(data.lastRun).toISOString().slice(0, 19)}Z`];
+  if (data.lagBytes > 0) parts.push(`${bytes(data.lagBytes)} not read yet`);
+  if (data.damaged > 0) parts.push(plural(data.damaged, 'damaged place', 'damaged places'));
+  if (data.quarantined > 0) parts.push(`${plural(data.quarantined, 'body', 'bodies')} in quarantine`);
+  if (data.refused > 0) parts.push(`${plural(data.refused, 'request', 'requests')} asked to come again`);
+  if (data.emit !== null && data.emit.waitingBytes > 0) parts.push('events wait to be sent');
+  byId('health').textContent = parts.join(' · ');
+}
+
+function chips(data) {
+  const verdicts = Object.entries(data.counts.verdicts).filter(([, count]) => count > 0);
+  byId('verdicts').replaceChildren(
+    ...verdicts.map(([verdict, count]) => {
+      const button = element(
+        'button',
+        `${verdict} ${count.toLocaleString('en')}`,
+        `chip ${tone[verdict] ?? ''}`,
+      );
+      button.type = 'button';
+      button.title = words[verdict] ?? '';
+      button.setAttribute('aria-pressed', String(chosen === verdict));
+      button.addEventListener('click', () => {
+        chosen = chosen === verdict ? '' : verdict;
+        render();
+      });
+      return button;
+    }),
+  );
+  const findings = Object.entries(data.counts.findings).sort(([, a], [, b]) => b - a);
+  byId('findings').replaceChildren(
+    ...(findings.length === 0
+      ? [element('span', 'none', 'soft')]
+      : findings.map(([key, count]) => {
+          const [rule, level] = key.split(' ');
+          const className = level === 'error' ? 'bad' : level === 'warning' ? 'doubt' : '';
+          const button = element('button', `${rule} ${count.toLocaleString('en')}`, `chip ${className}`);
+          button.type = 'button';
+          button.title = level;
+          button.addEventListener('click', () => {
+            search.value = search.value === rule ? '' : rule;
+            render();
+          });
+          return button;
+        })),
+  );
+}
+
+function row(change) {
+  const made = element('tr');
+  made.append(element('td', new Date(change.at).toISOString().slice(11, 19), 'mono'));
+  made.append(element('td', change.key ?? '', 'mono key'));
+  made.append(element('td', change.tool ?? ''));
+  made.append(element('td', change.told ?? ''));
+  made.append(element('td', change.effect ?? ''));
+  const verdict = element('td');
+  verdict.append(element('strong', change.verdict ?? '', tone[change.verdict] ?? ''));
+  if (change.previous !== null && change.previous !== change.verdict) {
+    verdict.append(element('div', `was ${change.previous}`, 'soft'));
+  }
+  if (change.action !== null && change.action !== 'none')
+    verdict.append(element('div', change.action, 'soft'));
+  made.append(verdict);
+  const findings = element('td');
+  for (const { rule, level, message } of change.findings) {
+    const line = element('div');
+    line.append(element('b', rule, level === 'error' ? 'bad' : level === 'warning' ? 'doubt' : 'soft'));
+    line.append(` ${message}`);
+    findings.append(line);
+  }
+  made.append(findings);
+  made.append(element('td', change.traceId.slice(0, 16), 'mono soft'));
+  made.lastChild.title = change.traceId;
+  return made;
+}
+
+function matches(change) {
+  if (chosen !== '' && change.verdict !== chosen) return false;
+  const text = search.value.trim().toLowerCase();
+  if (text === '') return true;
+  return [change.key, change.tool, change.traceId, change.told, ...change.rules].some(
+    (each) => each !== null && each.toLowerCase().includes(text),
+  );
+}
+
+function render() {
+  if (latest === undefined) return;
+  head(latest);
+  chips(latest);
+  const shown = latest.changes.filter(matches);
+  byId('rows').replaceChildren(...shown.map(row));
+  byId('shown').textContent =
+    `${shown.length} of the latest ${latest.changes.length} changes; all of them are in ${latest.eventFile}`;
+}
+
+async function load() {
+  try {
+    const response = await fetch('/live.json', { cache: 'no-store' });
+    if (!response.ok) throw new Error(`answered ${response.status}`);
+    const data = await response.json();
+    document.body.classList.remove('stale');
+    if (!byId('hold').checked) {
+      latest = data;
+      render();
+    }
+  } catch (error) {
+    document.body.classList.add('stale');
+    byId('sentence').textContent =
+      `No answer from waybill serve (${error.message}); the figures below are old.`;
+  }
+  setTimeout(load, 2000);
+}
+
+search.addEventListener('input', render);
+document.addEventListener('keydown', (event) => {
+  if (event.key === '/' && document.activeElement !== search) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+load();

@@ -1,0 +1,168 @@
+/** Events as OTLP JSON: log records `waybill.verdict` and `waybill.finding`, and, when asked for, one span each. */
+import { createHash } from 'node:crypto';
+import { ATTR_CALL_ID, ATTR_OPERATION_ID, ATTR_RUN_ID, ATTR_GEN_AI_TOOL_NAME } from '@waybill/core';
+import { VERDICT_SCOPE } from './auditor.js';
+import type { EventFinding, StateEvent } from './events.js';
+
+interface Value {
+  readonly stringValue?: string;
+  readonly intValue?: string;
+  readonly arrayValue?: { readonly values: readonly Value[] };
+}
+interface KeyValue {
+  readonly key: string;
+  readonly value: Value;
+}
+
+const SEVERITY = {
+  error: { severityNumber: 17, severityText: 'ERROR' },
+  warning: { severityNumber: 13, severityText: 'WARN' },
+  info: { severityNumber: 9, severityText: 'INFO' },
+} as const;
+
+/** The body of a request to `/v1/logs`. */
+export function logsOf(events: readonly StateEvent[], version: string): object {
+  return {
+    resourceLogs: [
+      {
+        resource: resource(version),
+        scopeLogs: [
+          {
+            scope: { name: VERDICT_SCOPE, version },
+            logRecords: events.flatMap((event) => recordsOf(event)),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/** The body of a request to `/v1/traces`; undefined when no event belongs to a trace. */
+export function spansOf(events: readonly StateEvent[], version: string): object | undefined {
+  const spans = events.flatMap((event) => spanOf(event));
+  if (spans.length === 0) return undefined;
+  return {
+    resourceSpans: [
+      { resource: resource(version), scopeSpans: [{ scope: { name: VERDICT_SCOPE, version }, spans }] },
+    ],
+  };
+}
+
+function resource(version: string): object {
+  return { attributes: attributes({ 'service.name': 'waybill-audit', 'service.version': version }) };
+}
+
+function recordsOf(event: StateEvent): readonly object[] {
+  const records: object[] = [];
+  const { operation } = event;
+  if (operation !== null) {
+    const level = event.findings.some((finding) => finding.level === 'error') ? 'error' : 'info';
+    records.push({
+      ...common(event),
+      ...SEVERITY[level],
+      eventName: 'waybill.verdict',
+      body: { stringValue: `${operation.verdict}: ${operation.key}` },
+      attributes: attributes({
+        ...verdictAttributes(event),
+        'waybill.verdict.previous': event.previous,
+        'waybill.verdict.revision': event.revision,
+        'waybill.verdict.flags': operation.flags,
+        'waybill.verdict.findings': event.rules,
+        'waybill.event.id': eventId(event, 'verdict'),
+      }),
+    });
+  }
+  for (const finding of event.findings) {
+    records.push({
+      ...common(event),
+      ...SEVERITY[finding.level],
+      eventName: 'waybill.finding',
+      body: { stringValue: finding.message },
+      attributes: attributes({ ...findingAttributes(event, finding) }),
+    });
+  }
+  return records;
+}
+
+function common(event: StateEvent): object {
+  const time = `${event.at}000000`;
+  return {
+    timeUnixNano: time,
+    observedTimeUnixNano: time,
+    ...(event.traceId === '' ? {} : { traceId: event.traceId, spanId: event.spanId, flags: 1 }),
+  };
+}
+
+function verdictAttributes(event: StateEvent): Readonly<Record<string, unknown>> {
+  const { operation } = event;
+  if (operation === null) return {};
+  return {
+    'waybill.operation.key': operation.key,
+    [ATTR_OPERATION_ID]: operation.operationId,
+    [ATTR_RUN_ID]: operation.runId,
+    [ATTR_GEN_AI_TOOL_NAME]: operation.tool,
+    'waybill.verdict': operation.verdict,
+    'waybill.verdict.rule': operation.rule,
+    'waybill.verdict.reason': operation.reason,
+    'waybill.verdict.action': operation.action,
+    'waybill.verdict.told': operation.told,
+    'waybill.verdict.effect': operation.effect,
+    'waybill.verdict.evidence': operation.evidence,
+    'waybill.verdict.assurance': operation.assurance,
+  };
+}
+
+function findingAttributes(event: StateEvent, finding: EventFinding): Readonly<Record<string, unknown>> {
+  return {
+    'waybill.operation.key': event.operation?.key ?? null,
+    [ATTR_OPERATION_ID]: event.operation?.operationId ?? null,
+    [ATTR_CALL_ID]: finding.callId,
+    [ATTR_GEN_AI_TOOL_NAME]: event.operation?.tool ?? null,
+    'waybill.finding.rule': finding.rule,
+    'waybill.finding.level': finding.level,
+    'waybill.finding.certainty': finding.certainty,
+    'waybill.finding.fingerprint': finding.fingerprint,
+    'waybill.finding.evidence': finding.at,
+    'waybill.event.id': eventId(event, finding.fingerprint),
+  };
+}
+
+/** One zero-length span in the original trace, below the first client span. Its id is the same when it is sent again. */
+function spanOf(event: StateEvent): readonly object[] {
+  const { operation } = event;
+  if (operation === null || event.traceId === '') return [];
+  const time = `${event.at}000000`;
+  return [
+    {
+      traceId: event.traceId,
+      spanId: eventId(event, 'verdict').slice(0, 16),
+      parentSpanId: event.spanId,
+      name: `waybill verdict ${operation.verdict}`,
+      kind: 1,
+      startTimeUnixNano: time,
+      endTimeUnixNano: time,
+      attributes: attributes({ ...verdictAttributes(event), 'waybill.verdict.findings': event.rules }),
+      ...(event.findings.some((finding) => finding.level === 'error') ? { status: { code: 2 } } : {}),
+    },
+  ];
+}
+
+/** The same for the same change: a receiver can tell an event that is sent twice. */
+function eventId(event: StateEvent, what: string): string {
+  const text = JSON.stringify([event.operation?.key ?? null, event.revision, event.state.digest, what]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+function attributes(values: Readonly<Record<string, unknown>>): readonly KeyValue[] {
+  return Object.entries(values).flatMap(([key, value]): readonly KeyValue[] => {
+    const made = valueOf(value);
+    return made === undefined ? [] : [{ key, value: made }];
+  });
+}
+
+function valueOf(value: unknown): Value | undefined {
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'number') return { intValue: String(value) };
+  if (!Array.isArray(value)) return undefined;
+  return { arrayValue: { values: value.map((each) => ({ stringValue: String(each) })) } };
+}

@@ -1,0 +1,260 @@
+/**
+ * The audit backend of `waybill serve`: the receiver stores, the auditor follows what is stored, the emitter sends what
+ * the auditor says. Each of them goes on where it was, from files, after any end of the process.
+ */
+import { networkInterfaces } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { KeySource } from '@waybill/core';
+import type { AuditConfig, Rule } from '../rule.js';
+import { LiveAuditor, type AuditorStats } from './auditor/auditor.js';
+import { Emitter, type EmitterStats } from './auditor/emitter.js';
+import type { StateEvent } from './auditor/events.js';
+import { METRICS_CONTENT_TYPE, metricsText } from './auditor/metrics.js';
+import { livePage, PAGE_HEADERS, pageJson, SHOWN_CHANGES } from './auditor/page.js';
+import { ReceiverError } from './errors.js';
+import { startReceiver } from './receiver.js';
+import type { Receiver, ReceiverOptions } from './types.js';
+
+export interface BackendOptions extends ReceiverOptions {
+  /** Milliseconds without news after which a group of evidence is judged. Default 60,000. */
+  readonly graceMs?: number;
+  /** JSON Lines of receipts, followed as they grow. */
+  readonly receipts?: readonly string[];
+  /** JSON Lines of reads of the target, followed as they grow. */
+  readonly targets?: readonly string[];
+  readonly keys?: KeySource;
+  readonly requireSigned?: boolean;
+  readonly config?: AuditConfig;
+  readonly rules?: readonly Rule<unknown>[];
+  /** OTLP/HTTP endpoint for verdicts and findings. Never this receiver. */
+  readonly emit?: string;
+  /** Headers of requests to that endpoint. */
+  readonly emitHeaders?: Readonly<Record<string, string>>;
+  /** Adds one span of no length per change to the trace of the operation. */
+  readonly verdictSpans?: boolean;
+  readonly version?: string;
+  /** Milliseconds since the epoch. Default the clock of the machine. */
+  readonly now?: () => number;
+  /** Milliseconds between looks at the files. Default 500. */
+  readonly everyMs?: number;
+  readonly onChange?: (event: StateEvent) => void;
+  /** Told of what the operator should know. Must not throw. */
+  readonly onProblem?: (text: string) => void;
+}
+
+export interface AuditBackend extends Receiver {
+  auditorStats(): AuditorStats;
+  emitterStats(): EmitterStats | undefined;
+}
+
+const GRACE_MS = 60_000;
+
+/**
+ * Starts the receiver and audits what it stores.
+ * @throws ReceiverError when the port or the directory cannot be had, or when `emit` names this receiver
+ */
+export async function startBackend(options: BackendOptions): Promise<AuditBackend> {
+  const now = options.now ?? Date.now;
+  const problem = options.onProblem ?? ((): void => undefined);
+  const recent: StateEvent[] = [];
+  const state: { running?: Running } = {};
+  const receiver = await startReceiver({
+    ...options,
+    pages: (target) => (state.running === undefined ? undefined : pageOf(target, state.running)),
+  });
+  try {
+    if (options.emit !== undefined) await refuseLoop(options.emit, receiver);
+    const graceMs = options.graceMs ?? GRACE_MS;
+    const auditor = new LiveAuditor({
+      ...options,
+      directory: receiver.directory,
+      graceMs,
+      now,
+      committed: receiver.committed,
+      onProblem: problem,
+      onChange: (event) => {
+        recent.unshift(event);
+        if (recent.length > SHOWN_CHANGES) recent.pop();
+        options.onChange?.(event);
+      },
+    });
+    const emitter =
+      options.emit === undefined
+        ? undefined
+        : new Emitter({
+            eventFile: auditor.eventFile,
+            progressFile: path.join(receiver.directory, '.live', 'emitted.json'),
+            endpoint: options.emit,
+            ...(options.emitHeaders === undefined ? {} : { headers: options.emitHeaders }),
+            verdictSpans: options.verdictSpans ?? false,
+            version: options.version ?? '0.1.0',
+            now,
+            onProblem: problem,
+          });
+    state.running = { receiver, auditor, emitter, recent, graceMs, now, failure: undefined };
+    const loops = [
+      loop(options.everyMs ?? 500, () => audit(state.running, problem)),
+      loop(options.everyMs ?? 500, async () => {
+        await emitter?.step();
+        return false;
+      }),
+    ];
+    return {
+      ...receiver,
+      auditorStats: () => auditor.stats(),
+      emitterStats: () => emitter?.stats(),
+      close: async () => {
+        await receiver.close();
+        await Promise.all(loops.map((each) => each.stop()));
+        // What came in while the loops ended; what has not had its grace waits on disk for the next start.
+        while (await auditor.step());
+        await emitter?.step();
+        await auditor.close();
+      },
+    };
+  } catch (error) {
+    await receiver.close();
+    throw error;
+  }
+}
+
+interface Running {
+  readonly receiver: Receiver;
+  readonly auditor: LiveAuditor;
+  readonly emitter: Emitter | undefined;
+  readonly recent: readonly StateEvent[];
+  readonly graceMs: number;
+  readonly now: () => number;
+  /** Why the last step of the auditor failed. */
+  failure: string | undefined;
+}
+
+async function audit(running: Running | undefined, problem: (text: string) => void): Promise<boolean> {
+  if (running === undefined) return false;
+  try {
+    const more = await running.auditor.step();
+    running.failure = undefined;
+    return more;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    if (running.failure !== why) problem(`the audit stands still and tries again: ${why}`);
+    running.failure = why;
+    return false;
+  }
+}
+
+/** Runs a step again and again, never two at a time. */
+function loop(everyMs: number, step: () => Promise<boolean>): { stop(): Promise<void> } {
+  let stopped = false;
+  let wake = (): void => undefined;
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      const more = await step();
+      if (more) await turn();
+      else {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, everyMs);
+          wake = (): void => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+    }
+  };
+  const running = run();
+  return {
+    stop: async () => {
+      stopped = true;
+      wake();
+      await running;
+    },
+  };
+}
+
+function pageOf(
+  target: string,
+  running: Running,
+):
+  | { status: number; contentType: string; body: string; headers?: Readonly<Record<string, string>> }
+  | undefined {
+  const { receiver, auditor, emitter } = running;
+  const figures = {
+    receiver: receiver.stats(),
+    auditor: auditor.stats(),
+    emitter: emitter?.stats(),
+    pendingBytes: receiver.stats().pendingBytes,
+  };
+  switch (target) {
+    case '/':
+      return {
+        status: 200,
+        contentType: 'text/html; charset=utf-8',
+        body: livePage(),
+        headers: PAGE_HEADERS,
+      };
+    case '/live.json':
+      return {
+        status: 200,
+        contentType: 'application/json',
+        body: pageJson({
+          ...figures,
+          recent: running.recent,
+          graceMs: running.graceMs,
+          now: running.now(),
+          eventFile: auditor.eventFile,
+        }),
+        headers: { 'cache-control': 'no-store' },
+      };
+    case '/metrics':
+      return { status: 200, contentType: METRICS_CONTENT_TYPE, body: metricsText(figures) };
+    case '/readyz':
+      if (running.failure === undefined) return undefined;
+      return {
+        status: 503,
+        contentType: 'application/json',
+        body: `${JSON.stringify({ status: 'cannot audit', reason: running.failure })}\n`,
+      };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Verdicts that come back as evidence would be received, and with spans judged, for ever.
+ * @throws ReceiverError
+ */
+async function refuseLoop(emit: string, receiver: Receiver): Promise<void> {
+  let url: URL;
+  try {
+    url = new URL(emit);
+  } catch {
+    throw emitError(`'${emit}' is no address`);
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw emitError(`'${emit}' is not an address of HTTP`);
+  const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
+  if (port !== receiver.port) return;
+  const own = new Set(['0.0.0.0', '::', '127.0.0.1', '::1', receiver.host]);
+  for (const addresses of Object.values(networkInterfaces())) {
+    for (const { address } of addresses ?? []) own.add(address);
+  }
+  const name = url.hostname.replace(/^\[|\]$/g, '');
+  const found = await lookup(name, { all: true }).catch(() => []);
+  if (!own.has(name) && !found.some(({ address }) => own.has(address) || address.startsWith('127.'))) return;
+  throw new ReceiverError(
+    'emit_loop',
+    `--emit ${emit} is this receiver: verdicts would come back as evidence`,
+    'name the OTLP/HTTP receiver of another pipeline, for example http://127.0.0.1:4418',
+  );
+}
+
+function emitError(text: string): ReceiverError {
+  return new ReceiverError(
+    'emit_invalid',
+    text,
+    'give the base URL of an OTLP/HTTP receiver, for example http://127.0.0.1:4418',
+  );
+}
