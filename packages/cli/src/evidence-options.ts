@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { parseMilliseconds, parseMoment } from './values.js';
 
-function collect(value: string, previous: readonly string[] = []): readonly string[] {
+/** An option that may be given again. */
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 

@@ -8,10 +8,10 @@ import type { AuditFlags } from './commands/audit.js';
 import type { ExplainFlags } from './commands/explain.js';
 import type { ServeFlags } from './commands/serve.js';
 import { FAIL_LEVELS } from './exit-code.js';
-import { withEvidenceOptions } from './evidence-options.js';
+import { collect, withEvidenceOptions } from './evidence-options.js';
 import { CliError, EXIT, describeError } from './errors.js';
 import type { Streams } from './output.js';
-import { parsePort } from './values.js';
+import { parseMilliseconds, parsePort } from './values.js';
 
 /** Written out, so that help and usage errors load no auditor; the type keeps the list true. */
 const FORMATS: readonly ReportFormat[] = ['pretty', 'json', 'jsonl', 'junit', 'sarif', 'github', 'html'];
@@ -47,6 +47,11 @@ Examples:
 Examples:
   waybill serve
   waybill serve --port 0 --dir evidence
+  waybill serve --receipts receipts.jsonl --emit http://127.0.0.1:4418
+
+The live page is at /, metrics at /metrics, health at /healthz and /readyz.
+Headers for --emit come from WAYBILL_HTTP_HEADERS (name=value,name=value).
+
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 node --import ./otel.mjs app.mjs
 `,
 };
@@ -101,14 +106,26 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
 
   program
     .command('serve')
-    .description('receive OTLP over HTTP and keep it, on disk before it is acknowledged')
+    .description('receive OTLP over HTTP, on disk before it is acknowledged, and judge it as it comes')
     .option('--port <port>', 'port; 0 takes a free one', parsePort, 4318)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--dir <folder>', 'where traces.jsonl, logs.jsonl and quarantine/ are kept', 'waybill-data')
+    .option('--receipts <file>', 'receipts of the writing service, followed as they are appended', collect)
+    .option(
+      '--targets <file>',
+      'reads of the target by somebody else, followed as they are appended',
+      collect,
+    )
+    .option('--grace <ms>', 'time without news after which an operation is judged', parseMilliseconds, 60_000)
+    .option('--emit <url>', 'OTLP/HTTP endpoint for verdicts and findings, as log events')
+    .option('--verdict-spans', 'with --emit: also one span of no length in the trace of the operation', false)
+    .option('--require-signed', 'do not accept unsigned receipts', false)
+    .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
+    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
     .addHelpText('after', examples.serve)
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./commands/serve.js');
-      finish(await serveCommand(flags, streams));
+      finish(await serveCommand(flags, streams, version()));
     });
 
   return program;

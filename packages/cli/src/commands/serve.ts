@@ -1,4 +1,5 @@
-import { startReceiver, type Receiver, type ReceiverEvent } from '@waybill/audit';
+import { headersOfEnvironment, startBackend, type AuditBackend, type ReceiverEvent } from '@waybill/audit';
+import { loadConfig } from '../config.js';
 import { EXIT, type ExitCode } from '../errors.js';
 import type { Streams } from '../output.js';
 
@@ -6,6 +7,15 @@ export interface ServeFlags {
   readonly port: number;
   readonly host: string;
   readonly dir: string;
+  readonly receipts?: readonly string[];
+  readonly targets?: readonly string[];
+  /** Milliseconds. */
+  readonly grace: number;
+  readonly emit?: string;
+  readonly verdictSpans: boolean;
+  readonly requireSigned: boolean;
+  readonly rule?: readonly string[];
+  readonly config?: string;
 }
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -29,20 +39,34 @@ function stopSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-function closingLine(receiver: Receiver): string {
+function closingLine(receiver: AuditBackend): string {
   const { requests, stored, quarantined, refused } = receiver.stats();
   const kept = Object.entries(stored)
     .map(([signal, count]) => `${signal} ${count}`)
     .join(', ');
-  return `${requests} requests; stored: ${kept}; quarantined ${quarantined}; answered 503: ${refused}`;
+  const { counts, openGroups } = receiver.auditorStats();
+  const judged = Object.values(counts.verdicts).reduce((sum, count) => sum + count, 0);
+  return `${judged} operations judged, ${openGroups} wait for their grace; ${requests} requests; stored: ${kept}; quarantined ${quarantined}; answered 503: ${refused}`;
 }
 
 /** `waybill serve`: receives until it is told to stop. The first line on stdout names the address that was taken. */
-export async function serveCommand(flags: ServeFlags, streams: Streams): Promise<ExitCode> {
-  const receiver = await startReceiver({
+export async function serveCommand(flags: ServeFlags, streams: Streams, version: string): Promise<ExitCode> {
+  const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
+  const receiver = await startBackend({
     host: flags.host,
     port: flags.port,
     directory: flags.dir,
+    receipts: flags.receipts ?? [],
+    targets: flags.targets ?? [],
+    graceMs: flags.grace,
+    requireSigned: flags.requireSigned,
+    ...(flags.emit === undefined ? {} : { emit: flags.emit }),
+    emitHeaders: headersOfEnvironment(process.env),
+    verdictSpans: flags.verdictSpans,
+    config,
+    rules,
+    version,
+    onProblem: (text) => streams.err.write(`waybill: ${text}\n`),
     onEvent: (event) => {
       const text = describeEvent(event);
       if (text !== undefined) streams.err.write(`waybill: ${text}\n`);
