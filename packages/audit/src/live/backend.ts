@@ -97,7 +97,9 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
     const loops = [
       loop(options.everyMs ?? 500, () => audit(state.running, problem)),
       loop(options.everyMs ?? 500, async () => {
-        await emitter?.step();
+        await emitter?.step().catch((error: unknown) => {
+          problem(`events wait on disk: ${error instanceof Error ? error.message : String(error)}`);
+        });
         return false;
       }),
     ];
@@ -109,9 +111,11 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
         await receiver.close();
         await Promise.all(loops.map((each) => each.stop()));
         // What came in while the loops ended; what has not had its grace waits on disk for the next start.
-        while (await auditor.step());
-        await emitter?.step();
-        await auditor.close();
+        while (await audit(state.running, problem));
+        await emitter?.step().catch(() => undefined);
+        await auditor.close().catch((error: unknown) => {
+          problem(`the progress could not be noted; the next start reads more again: ${String(error)}`);
+        });
       },
     };
   } catch (error) {

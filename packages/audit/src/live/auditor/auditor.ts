@@ -87,7 +87,7 @@ export class LiveAuditor {
   /** Findings about no one operation that were said. */
   readonly #said: Set<string>;
   /** States that no closed group on disk has yet. */
-  readonly #recovered = new Map<string, OperationState>();
+  readonly #unsettled = new Map<string, OperationState>();
   readonly #tally: EventTally;
   #eventBytes: number;
   #damaged = 0;
@@ -120,7 +120,7 @@ export class LiveAuditor {
     this.#tally = new EventTally(countsOf(progress['counts']));
     this.#eventBytes = typeof progress['eventBytes'] === 'number' ? progress['eventBytes'] : 0;
     for (const [key, state] of Object.entries(membersOf(progress['states']))) {
-      this.#recovered.set(key, state as OperationState);
+      this.#unsettled.set(key, state as OperationState);
     }
     this.#recover();
   }
@@ -174,12 +174,9 @@ export class LiveAuditor {
       roles: [...this.#roles],
       effectTools: Object.fromEntries([...this.#effectTools].map(([tool, time]) => [tool, String(time)])),
       said: [...this.#said],
-      states: Object.fromEntries([...this.#groups].flatMap((group) => [...group.states])),
+      states: Object.fromEntries(this.#unsettled),
       counts: this.#tally.counts(),
     });
-    this.#recovered.clear();
-    for (const group of this.#groups)
-      for (const [key, state] of group.states) this.#recovered.set(key, state);
     this.#lastCheckpoint = this.#now();
   }
 
@@ -199,7 +196,7 @@ export class LiveAuditor {
         if (event === undefined) continue;
         this.#tally.add(event);
         if (event.operation === null) this.#said.add(event.state.digest);
-        else this.#recovered.set(event.operation.key, event.state);
+        else this.#unsettled.set(event.operation.key, event.state);
       }
     }
     this.#eventBytes = tail.next.offset;
@@ -313,7 +310,7 @@ export class LiveAuditor {
     const states = new Map<string, OperationState>();
     for (const { judged, findings } of operations) {
       const { key } = judged.group;
-      const before = latest(stateOf.get(key), this.#recovered.get(key));
+      const before = latest(stateOf.get(key), this.#unsettled.get(key));
       const event = eventOf(judged, findings, before, now);
       if (event !== undefined) events.push(event);
       const after = event?.state ?? before;
@@ -340,9 +337,11 @@ export class LiveAuditor {
       for (const group of owner === undefined ? changed : [owner]) group.states.set(key, state);
     }
     const resting = changed.filter((group) => now - group.touched >= this.#options.graceMs);
+    const atRest = new Set(resting);
     await this.#closeGroups(resting);
     for (const group of groups) {
-      if (resting.includes(group) || group.from.size === 0) this.#groups.remove(group);
+      if (group.from.size === 0) for (const key of group.states.keys()) this.#unsettled.delete(key);
+      if (group.from.size === 0 || atRest.has(group)) this.#groups.remove(group);
       else group.opened = now;
     }
   }
@@ -355,7 +354,7 @@ export class LiveAuditor {
     for (const event of events) {
       this.#tally.add(event);
       if (event.operation === null) this.#said.add(event.state.digest);
-      else this.#recovered.set(event.operation.key, event.state);
+      else this.#unsettled.set(event.operation.key, event.state);
       this.#options.onChange?.(event);
     }
   }
@@ -373,6 +372,7 @@ export class LiveAuditor {
       const offset = offsets[place];
       if (offset !== undefined) for (const key of frame.keys) this.#index.set(key, offset);
     }
+    for (const { states } of frames) for (const key of states.keys()) this.#unsettled.delete(key);
     this.#closedCount += groups.length;
   }
 

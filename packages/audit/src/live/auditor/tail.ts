@@ -23,11 +23,14 @@ export const START: Place = { offset: 0, line: 1, file: '' };
 const PIECE = 1 << 19;
 /** A line of a request can be as large as the receiver lets bodies be. */
 const MAX_PIECE = 1 << 29;
+const LAST = 64;
 const NEWLINE = 0x0a;
 
 export class Tail {
   readonly path: string;
   #next: Place;
+  /** The last bytes that were read; a file that has others in their place is another one with the same inode. */
+  #last: Buffer = Buffer.alloc(0);
   /** Bytes beyond `#next` at the last look. */
   #behind = 0;
 
@@ -61,7 +64,7 @@ export class Tail {
       const { size, ino } = fstatSync(fd, { bigint: true });
       const file = String(ino);
       const isOther = this.#next.file !== '' && this.#next.file !== file;
-      if (isOther || Number(size) < this.#next.offset) this.#next = { ...START, file };
+      if (isOther || Number(size) < this.#next.offset || !this.#continues(fd)) this.#restart(file);
       else if (this.#next.file === '') this.#next = { ...this.#next, file };
       const end = Math.min(Number(size), limit);
       const piece = this.#piece(fd, end);
@@ -70,6 +73,21 @@ export class Tail {
     } finally {
       closeSync(fd);
     }
+  }
+
+  #continues(fd: number): boolean {
+    const { offset } = this.#next;
+    if (offset === 0) return true;
+    const length = Math.max(this.#last.length, 1);
+    const before = Buffer.alloc(length);
+    const read = readSync(fd, before, 0, length, offset - length);
+    // After a restart all that is known is that a line ended there.
+    return this.#last.length === 0 ? before[read - 1] === NEWLINE : before.equals(this.#last);
+  }
+
+  #restart(file: string): void {
+    this.#next = { ...START, file };
+    this.#last = Buffer.alloc(0);
   }
 
   #piece(fd: number, end: number): Piece | undefined {
@@ -82,6 +100,7 @@ export class Tail {
       const last = buffer.lastIndexOf(NEWLINE, read - 1);
       if (last !== -1) {
         const bytes = buffer.subarray(0, last + 1);
+        this.#last = Buffer.from(bytes.subarray(-LAST));
         this.#next = { ...from, offset: from.offset + bytes.length, line: from.line + countLines(bytes) };
         return { bytes, from };
       }
