@@ -1,13 +1,22 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = join(ROOT, '.cache/tarballs');
 const MINUTES = 60_000;
 
 /** What a program that wants the plugin installs of ours: the plugin and what it depends on. */
@@ -51,19 +60,24 @@ export async function nodeOf(major: number): Promise<string> {
 }
 
 async function pack(): Promise<{ readonly tarballs: readonly string[]; readonly digest: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'waybill-tarballs-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'new-'));
   const hash = createHash('sha256');
-  const tarballs: string[] = [];
+  const files: string[] = [];
   for (const name of OURS) {
     const cwd = join(ROOT, 'packages', name);
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await run('npm', args, { cwd, timeout: 2 * MINUTES });
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-    tarballs.push(join(folder, filename));
+    files.push(filename);
     hash.update(readFileSync(join(folder, filename)));
   }
-  return { tarballs, digest: hash.digest('hex') };
+  const digest = hash.digest('hex');
+  // A folder for each build: npm takes a tarball that it knows under the same name for the same.
+  const kept = join(CACHE, digest);
+  rmSync(kept, { recursive: true, force: true });
+  renameSync(folder, kept);
+  return { tarballs: files.map((file) => join(kept, file)), digest };
 }
 
 async function npm(args: readonly string[], cwd: string): Promise<void> {

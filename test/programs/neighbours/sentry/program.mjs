@@ -10,7 +10,7 @@ if (way !== 'alone') {
   Sentry.init({
     dsn: 'http://key@127.0.0.1:9/1',
     tracesSampleRate: 1,
-    skipOpenTelemetrySetup: way === 'beside',
+    enableOpenTelemetrySetup: way === 'only',
     // Nothing leaves: what would be sent is printed.
     transport: () => ({
       send: async ([, items]) => {
