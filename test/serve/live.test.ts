@@ -105,8 +105,9 @@ describe('late evidence', () => {
     world.now += 3_600_000;
     world.append('traces.jsonl', sideOf('server', {}));
     await world.after(GRACE, auditor);
-    expect(world.events).toHaveLength(2);
-    expect(world.events[1]?.operation?.flags).not.toContain('trace_missing_server');
+    const changes = world.events.filter(({ operation }) => operation !== null);
+    expect(changes).toHaveLength(2);
+    expect(changes[1]?.operation?.flags).not.toContain('trace_missing_server');
   });
 });
 
@@ -310,5 +311,31 @@ describe('memory', () => {
     world.append('traces.jsonl', exportOf({ operation: 'op-17', call: 'c-99999' }));
     await world.after(GRACE, auditor);
     expect(world.events.at(-1)).toMatchObject({ revision: 2, operation: { key: 'op-17', calls: 2 } });
+  });
+});
+
+describe('findings of which one is enough', () => {
+  it('a tool without declared receipts is named once, over all its operations and over a restart', async () => {
+    auditor = world.start();
+    for (let call = 1; call <= 5; call += 1) {
+      world.append(
+        'traces.jsonl',
+        exportOf({
+          operation: `op-${call}`,
+          call: `c-${call}`,
+          effect: 'none',
+          tool: call === 5 ? 'b' : 'a',
+        }),
+      );
+      await world.after(GRACE, auditor);
+      if (call !== 3) continue;
+      await world.stop(auditor);
+      auditor = world.start();
+    }
+    const about = world.events.filter(({ operation }) => operation === null);
+    expect(about.map(({ rules, state }) => [rules, state.digest])).toEqual([
+      [['success-without-receipt'], 'success-without-receipt a'],
+      [['success-without-receipt'], 'success-without-receipt b'],
+    ]);
   });
 });

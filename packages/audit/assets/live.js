@@ -85,7 +85,7 @@ function chips(data) {
 
 function row(change) {
   const made = element('tr');
-  made.append(element('td', new Date(change.at).toISOString().slice(11, 19), 'mono'));
+  made.append(element('td', new Date(change.at).toISOString().slice(11, 19), 'mono time'));
   made.append(element('td', change.key ?? '', 'mono key'));
   made.append(element('td', change.tool ?? ''));
   made.append(element('td', change.told ?? ''));
@@ -106,7 +106,7 @@ function row(change) {
     findings.append(line);
   }
   made.append(findings);
-  made.append(element('td', change.traceId.slice(0, 16), 'mono soft'));
+  made.append(element('td', change.traceId.slice(0, 16), 'mono soft trace'));
   made.lastChild.title = change.traceId;
   return made;
 }
@@ -145,7 +145,7 @@ async function load() {
     byId('sentence').textContent =
       `No answer from waybill serve (${error.message}); the figures below are old.`;
   }
-  setTimeout(load, 2000);
+  setTimeout(() => void load(), 2000);
 }
 
 search.addEventListener('input', render);
@@ -155,4 +155,4 @@ document.addEventListener('keydown', (event) => {
     search.focus();
   }
 });
-load();
+void load();

@@ -72,7 +72,7 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
       directory: receiver.directory,
       graceMs,
       now,
-      committed: receiver.committed,
+      committed: (file) => receiver.committed(file),
       onProblem: problem,
       onChange: (event) => {
         recent.unshift(event);
@@ -151,10 +151,10 @@ async function audit(running: Running | undefined, problem: (text: string) => vo
 
 /** Runs a step again and again, never two at a time. */
 function loop(everyMs: number, step: () => Promise<boolean>): { stop(): Promise<void> } {
-  let stopped = false;
+  const stopping = new AbortController();
   let wake = (): void => undefined;
   const run = async (): Promise<void> => {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       const more = await step();
       if (more) await turn();
       else {
@@ -171,7 +171,7 @@ function loop(everyMs: number, step: () => Promise<boolean>): { stop(): Promise<
   const running = run();
   return {
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       wake();
       await running;
     },

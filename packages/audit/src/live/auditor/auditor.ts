@@ -17,7 +17,7 @@ import type { Damage } from '../../model.js';
 import { eventOf, eventOfFinding, parseEvent, type StateEvent } from './events.js';
 import { FrameLog } from './frame-log.js';
 import type { Item } from './items.js';
-import { judgeGroups, type JudgeOptions } from './judge-groups.js';
+import { judgeGroups, onceKeyOf, type JudgeOptions } from './judge-groups.js';
 import { KeyIndex } from './key-index.js';
 import { OpenGroups, type ClosedGroup, type OpenGroup, type OperationState } from './open-groups.js';
 import { readMembers, writeDurably } from './progress.js';
@@ -317,9 +317,17 @@ export class LiveAuditor {
       if (after !== undefined) states.set(key, after);
     }
     for (const finding of others) {
-      if (!this.#said.has(finding.fingerprint)) events.push(eventOfFinding(finding, now));
+      const once = onceKeyOf(finding) ?? finding.fingerprint;
+      if (this.#said.has(once)) continue;
+      this.#said.add(once);
+      events.push(eventOfFinding(finding, once, now));
     }
-    await this.#write(events);
+    try {
+      await this.#write(events);
+    } catch (error) {
+      for (const { operation, state } of events) if (operation === null) this.#said.delete(state.digest);
+      throw error;
+    }
     const owners = ownersOf(changed);
     for (const group of changed) group.states = new Map();
     for (const { judged } of operations) {
@@ -353,8 +361,7 @@ export class LiveAuditor {
     this.#eventBytes = this.#events.committed ?? this.#eventBytes + lines.length + 1;
     for (const event of events) {
       this.#tally.add(event);
-      if (event.operation === null) this.#said.add(event.state.digest);
-      else this.#unsettled.set(event.operation.key, event.state);
+      if (event.operation !== null) this.#unsettled.set(event.operation.key, event.state);
       this.#options.onChange?.(event);
     }
   }

@@ -112,6 +112,8 @@ export class Emitter {
           `an event was refused and stays in ${this.#options.eventFile}: ${answer.why}`,
         );
         return true;
+      default:
+        return answer satisfies never;
     }
   }
 

@@ -118,8 +118,8 @@ export function eventOf(
   };
 }
 
-/** A finding about no one operation. */
-export function eventOfFinding(finding: Finding, at: number): StateEvent {
+/** A finding that is said once, by its key, and not with one operation. */
+export function eventOfFinding(finding: Finding, key: string, at: number): StateEvent {
   return {
     at,
     revision: 1,
@@ -130,7 +130,7 @@ export function eventOfFinding(finding: Finding, at: number): StateEvent {
     service: '',
     findings: [findingOfEvent(finding)],
     rules: [finding.rule],
-    state: { digest: finding.fingerprint, revision: 1, verdict: '', findings: [finding.fingerprint] },
+    state: { digest: key, revision: 1, verdict: '', findings: [finding.fingerprint] },
   };
 }
 

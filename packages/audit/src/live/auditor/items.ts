@@ -38,10 +38,12 @@ export function keysOf(item: Item): Keys {
       const { operationId, callId, receiptId } = item.row.receipt;
       return idKeys(operationId, callId, receiptId);
     }
-    case 'broken':
-      return idKeys(item.row.operationId, undefined, undefined);
     case 'target':
       return idKeys(item.row.operationId, item.row.callId, undefined);
+    case 'broken':
+      return idKeys(item.row.operationId, undefined, undefined);
+    default:
+      return item satisfies never;
   }
 }
 
@@ -99,5 +101,7 @@ export function latestOf(item: Item): bigint {
       return item.row.readAtUnixNano;
     case 'broken':
       return 0n;
+    default:
+      return item satisfies never;
   }
 }

@@ -26,7 +26,7 @@ export interface Learned {
 
 export interface Judged {
   readonly operations: readonly { readonly judged: JudgedOperation; readonly findings: readonly Finding[] }[];
-  /** Findings about no one operation. */
+  /** Findings about no one operation, or about a tool: each is said once. */
   readonly others: readonly Finding[];
 }
 
@@ -100,8 +100,8 @@ export function judgeGroups(
   const byOperation = new Map<string, Finding[]>();
   const others: Finding[] = [];
   for (const finding of engine.finish().findings) {
-    if (finding.operation === null) others.push(finding);
-    else {
+    if (onceKeyOf(finding) !== undefined) others.push(finding);
+    else if (finding.operation !== null) {
       const held = byOperation.get(finding.operation);
       if (held === undefined) byOperation.set(finding.operation, [finding]);
       else held.push(finding);
@@ -111,6 +111,15 @@ export function judgeGroups(
     operations: operations.map((judged) => ({ judged, findings: byOperation.get(judged.group.key) ?? [] })),
     others,
   };
+}
+
+/** Of which the batch audit makes one per tool, at the first operation of that tool. */
+const PER_TOOL: ReadonlySet<string> = new Set(['generated-operation-id', 'success-without-receipt']);
+
+/** The same for findings of which one is enough; undefined for a finding about one operation. */
+export function onceKeyOf({ rule, level, tool, operation, fingerprint }: Finding): string | undefined {
+  if (PER_TOOL.has(rule) && level === 'info' && tool !== null) return `${rule} ${tool}`;
+  return operation === null ? fingerprint : undefined;
 }
 
 /**
