@@ -2,9 +2,12 @@
 // break them: the address is set where Node binds the socket.
 import { Server } from 'node:net';
 
-const bind = Server.prototype._listen2;
-Server.prototype._listen2 = function bindLoopback(address, port, type, ...rest) {
-  const everywhere = address === null || address === undefined || address === '::' || address === '0.0.0.0';
+// A property name, since this is no method that Node documents.
+const BIND = '_listen2';
+const { [BIND]: bind } = Server.prototype;
+
+Server.prototype[BIND] = function bindLoopback(address, port, type, ...rest) {
+  const everywhere = [null, undefined, '::', '0.0.0.0'].includes(address);
   const tcp = everywhere && typeof port === 'number' && port >= 0;
-  return tcp ? bind.call(this, '127.0.0.1', port, 4, ...rest) : bind.call(this, address, port, type, ...rest);
+  return Reflect.apply(bind, this, tcp ? ['127.0.0.1', port, 4, ...rest] : [address, port, type, ...rest]);
 };

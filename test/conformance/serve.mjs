@@ -27,18 +27,25 @@ class EventStore {
 
 export function serve(open) {
   const sessions = new Map();
-  const http = createServer(async (request, response) => {
+  const http = createServer((request, response) => void answer(request, response));
+  async function answer(request, response) {
     const { hostname } = new URL(`http://${request.headers.host ?? 'nobody.invalid'}`);
     const origin = request.headers.origin;
     const local = [hostname, ...(origin === undefined ? [] : [new URL(origin).hostname])].every((name) =>
       ['127.0.0.1', 'localhost', '[::1]'].includes(name),
     );
-    if (!local) return void response.writeHead(403).end('Forbidden host');
+    if (!local) {
+      response.writeHead(403).end('Forbidden host');
+      return;
+    }
     const id = request.headers['mcp-session-id'];
-    if (id !== undefined && !sessions.has(id)) return void response.writeHead(404).end('No such session');
+    if (id !== undefined && !sessions.has(id)) {
+      response.writeHead(404).end('No such session');
+      return;
+    }
     const transport = sessions.get(id) ?? (await begin());
     await transport.handleRequest(request, response);
-  });
+  }
   async function begin() {
     const transport = await open({
       sessionIdGenerator: () => randomUUID(),

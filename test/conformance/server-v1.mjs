@@ -44,8 +44,9 @@ function everything() {
 }
 
 function callOf(extra) {
+  const { _meta: meta } = extra;
   return {
-    progressToken: extra._meta?.progressToken,
+    progressToken: meta?.progressToken,
     notify: (method, params) => extra.sendNotification({ method, params }),
     sample: (params) =>
       extra.sendRequest({ method: 'sampling/createMessage', params }, CreateMessageResultSchema),

@@ -7,7 +7,8 @@ import { CAPABILITIES, NO_COMPLETION, fill } from './everything.mjs';
 import { serve } from './serve.mjs';
 
 if (process.argv[2] === 'modern') {
-  const http = createServer(toNodeHandler(createMcpHandler(everything)));
+  const handle = toNodeHandler(createMcpHandler(everything));
+  const http = createServer((request, response) => void handle(request, response));
   http.listen(0, '127.0.0.1', () => console.log(http.address().port));
 } else {
   serve(async (options) => {
@@ -49,8 +50,9 @@ function everything() {
 }
 
 function callOf({ mcpReq, http }) {
+  const { _meta: meta } = mcpReq;
   return {
-    progressToken: mcpReq._meta?.progressToken,
+    progressToken: meta?.progressToken,
     notify: (method, params) => mcpReq.notify({ method, params }),
     sample: (params) => mcpReq.requestSampling(params),
     elicit: (message, requestedSchema) => mcpReq.elicitInput({ mode: 'form', message, requestedSchema }),

@@ -3,9 +3,10 @@
 import { Server } from 'node:net';
 import { writeFileSync } from 'node:fs';
 
-const listen = Server.prototype.listen;
-Server.prototype.listen = function pinned(...args) {
+const METHOD = 'listen';
+const { [METHOD]: listen } = Server.prototype;
+Server.prototype[METHOD] = function pinned(...args) {
   this.once('listening', () => writeFileSync(process.env.TEST_PORT_FILE, String(this.address().port)));
   const callback = args.findLast((arg) => typeof arg === 'function');
-  return listen.call(this, { host: '127.0.0.1', port: 0 }, callback);
+  return Reflect.apply(listen, this, [{ host: '127.0.0.1', port: 0 }, callback]);
 };

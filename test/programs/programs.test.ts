@@ -98,7 +98,9 @@ describe('MCP Inspector, command line', () => {
   const echo = (node: string): string[] => [
     node,
     serverFile('everything'),
-    ...['--method', 'tools/call', '--tool-name', 'echo', '--tool-arg', 'message=hi'],
+    '--method=tools/call',
+    '--tool-name=echo',
+    '--tool-arg=message=hi',
   ];
 
   it('0.15.0 over stdio: both sides, one trace, same output', async () => {

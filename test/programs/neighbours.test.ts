@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ATTR_CALL_ID, META_RUN_ID, META_TRACEPARENT } from '@waybill/core';
 import { describe, expect, it } from 'vitest';
-import { pairOf } from '../../loading/harness.js';
-import { install } from '../install.js';
-import { observe, ours } from '../support.js';
+import { pairOf } from '../loading/harness.js';
+import { install } from './install.js';
+import { observe, ours } from './support.js';
 
 /** `params._meta` as the handler of the tool found it: printed once per call. */
 function metaSeen(stderr: string): Readonly<Record<string, unknown>> {
@@ -15,7 +15,7 @@ function metaSeen(stderr: string): Readonly<Record<string, unknown>> {
 
 /** The neighbour and the plugin around the same call: one trace, one traceparent, the result as without either. */
 async function expectPeace(name: string, way: string): Promise<Awaited<ReturnType<typeof observe>>> {
-  const cwd = join(import.meta.dirname, name);
+  const cwd = join(import.meta.dirname, 'neighbours', name);
   const otel = await install(cwd);
   const plain = await observe({ cwd, args: ['program.mjs', 'alone'] }, []);
   const both = await observe({ cwd, args: ['program.mjs', way] }, [otel]);
@@ -35,7 +35,7 @@ async function expectPeace(name: string, way: string): Promise<Awaited<ReturnTyp
 
 /** Runs with the neighbour's provider as the only one: `register` alone, no SDK of OpenTelemetry. */
 async function runOnly(name: string): Promise<{ readonly stderr: string; readonly trace: string }> {
-  const cwd = join(import.meta.dirname, name);
+  const cwd = join(import.meta.dirname, 'neighbours', name);
   await install(cwd);
   const register = pathToFileURL(
     join(cwd, 'node_modules/@waybill/instrumentation-mcp/dist/esm/register.js'),
