@@ -7,6 +7,8 @@ const exclude = [
   'test/conformance/**',
   'test/heavy/**',
   'test/wire/**',
+  // The long plays against the real SDK clients: `npm run test:wire`.
+  'packages/instrumentation-mcp/src/runtime/{wire-cases,probes,parity}.test.ts',
 ];
 
 // `unit` runs beside its subject and touches nothing but memory and temporary files;

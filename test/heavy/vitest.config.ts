@@ -8,5 +8,6 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     fileParallelism: false,
+    retry: process.env['CI'] === 'true' ? 1 : 0,
   },
 });

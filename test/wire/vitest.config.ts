@@ -1,10 +1,15 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 // `npm run test:wire`: transcripts, the measured cells of the fault matrix and fuzzing, against the real SDK clients.
 export default defineConfig({
   test: {
-    root: import.meta.dirname,
-    include: ['**/*.test.ts'],
+    root: fileURLToPath(new URL('../..', import.meta.url)),
+    include: [
+      'test/wire/**/*.test.ts',
+      'packages/instrumentation-mcp/src/runtime/{wire-cases,probes,parity}.test.ts',
+    ],
+    retry: process.env['CI'] === 'true' ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 300_000,
     fileParallelism: false,

@@ -98,7 +98,7 @@ async function run(job) {
   const order = [];
   Object.assign(client, { onerror: (error) => onerror.push(describe(error)) });
   await client.connect(transport);
-  if (job.listTools) await client.listTools();
+  const tools = job.listTools ? describe(await client.listTools()) : undefined;
   // What a client does on its own after it connected is over before its first call.
   await sleep(100);
   const settled = job.calls.map(() => ({ pending: true }));
@@ -143,7 +143,7 @@ async function run(job) {
   }
   await sleep(job.lingerMs ?? 100);
   await client.close();
-  return { key: job.key, settled, order, onerror };
+  return { key: job.key, tools, settled, order, onerror };
 }
 
 let lastReason;

@@ -57,6 +57,8 @@ export interface Settled {
 export interface Observed {
   readonly key: string;
   readonly settled: readonly Settled[];
+  /** Answer to `tools/list`, where the job asked. */
+  readonly tools?: unknown;
   /** Indexes of the calls in the order in which they settled. */
   readonly order: readonly number[];
   readonly onerror: readonly { readonly name: string; readonly message: string }[];
@@ -94,16 +96,23 @@ export function exportTo(endpoint: string): Record<string, string> {
   };
 }
 
-/** Runs the jobs in a process of their own, with the plugin or with nothing at all. */
+/**
+ * Runs the jobs in a process of their own, with the plugin or with nothing at all. Jobs that start servers of their own
+ * are given the environment that instruments these too (none without the plugin).
+ */
 export async function runApplication(
-  jobs: readonly Job[],
+  jobs: readonly Job[] | ((environment: Record<string, string>) => readonly Job[]),
   options: { readonly plugin: boolean; readonly concurrency?: number; readonly timeoutMs?: number },
 ): Promise<ProgramRun> {
   const collector = await startCollector();
   const folder = mkdtempSync(join(tmpdir(), 'waybill-wire-'));
   try {
     const files = [join(folder, 'jobs.json'), join(folder, 'observed.json')] as const;
-    writeFileSync(files[0], JSON.stringify({ jobs, concurrency: options.concurrency ?? 24 }));
+    const environment: Record<string, string> = options.plugin
+      ? { ...exportTo(collector.endpoint), NODE_OPTIONS: INSTRUMENTED.join(' ') }
+      : {};
+    const list = typeof jobs === 'function' ? jobs(environment) : jobs;
+    writeFileSync(files[0], JSON.stringify({ jobs: list, concurrency: options.concurrency ?? 24 }));
     const stderr = await runNode(
       [...(options.plugin ? INSTRUMENTED : []), CALLER, ...files],
       options.plugin ? exportTo(collector.endpoint) : {},

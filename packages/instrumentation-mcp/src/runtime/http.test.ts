@@ -96,7 +96,7 @@ async function serveModern(tool: Tool): Promise<Running> {
     );
     return server;
   });
-  return listen(toNodeHandler(handler) as never);
+  return listen(toNodeHandler(handler));
 }
 
 let harness: Harness;

@@ -43,7 +43,7 @@ async function serveQuestion(): Promise<Running> {
     });
     return server;
   });
-  return listen(toNodeHandler(handler) as never);
+  return listen(toNodeHandler(handler));
 }
 
 describe('a call in several rounds (2026-07-28)', () => {

@@ -24,7 +24,7 @@ it.each(CLIENTS)('a call through a Proxy of a connected client of $name is one c
   const [near, far] = InMemoryTransport.createLinkedPair();
   await server.connect(far);
   const connected = client();
-  await connected.connect(near as never);
+  await connected.connect(near);
   const proxy = new Proxy(connected, {});
   const result = await proxy.callTool({ name: 'echo' });
   expect(result).toEqual({ content: [{ type: 'text', text: 'hi' }] });

@@ -272,4 +272,3 @@ export const nameKeys: readonly string[] = [
   'gen_ai.prompt.name',
 ];
 
-export type { LogInput };

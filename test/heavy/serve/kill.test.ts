@@ -1,0 +1,105 @@
+/**
+ * `waybill serve` killed two hundred times under load: nothing that it acknowledged is lost, and no operation is judged
+ * twice. The number of rounds and the seed can be given: WAYBILL_KILLS=20 WAYBILL_SEED=7.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { audit } from '@waybill/audit';
+import { afterAll, expect, it } from 'vitest';
+import { start } from '../../cli/cli.js';
+import { exportOf } from '../../cli/evidence.js';
+import { recordsOf, startSink, until } from '../../serve/live-support.js';
+
+const ROUNDS = Number(process.env['WAYBILL_KILLS'] ?? 200);
+const SEED = Number(process.env['WAYBILL_SEED'] ?? Date.now() % 1_000_000);
+const SENDERS = 4;
+
+const directory = mkdtempSync(path.join(tmpdir(), 'waybill-kill-'));
+afterAll(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A generator of small random numbers (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function serve(emit: string) {
+  const args = ['serve', '--port', '0', '--dir', directory, '--grace', '100', '--emit', emit];
+  const child = start(args);
+  child.stderr.resume();
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  const line = await new Promise<string>((resolve) => createInterface(child.stdout).once('line', resolve));
+  return { child, ended, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '' };
+}
+
+async function acknowledged(url: string, body: string): Promise<boolean> {
+  try {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${url}/v1/traces`, { method: 'POST', body, headers });
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+it(`killed ${ROUNDS} times, it has every acknowledged span and says of no operation the same thing twice`, async () => {
+  process.stdout.write(`seed ${SEED}\n`);
+  const next = random(SEED);
+  const sink = await startSink();
+  const taken = new Set<string>();
+  let number = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { child, ended, url } = await serve(sink.url);
+    const end = Date.now() + 20 + next() * 250;
+    const send = async (): Promise<void> => {
+      while (Date.now() < end && child.exitCode === null) {
+        number += 1;
+        const operation = `op-${number}`;
+        if (await acknowledged(url, exportOf({ operation, call: `c-${number}` }))) taken.add(operation);
+      }
+    };
+    const senders = Array.from({ length: SENDERS }, send);
+    await new Promise((resolve) => {
+      setTimeout(resolve, end - Date.now() - 5);
+    });
+    child.kill('SIGKILL');
+    await Promise.all([...senders, ended]);
+  }
+  expect(taken.size).toBeGreaterThan(ROUNDS);
+
+  const last = await serve(sink.url);
+  const keys = (): Set<string> =>
+    new Set(
+      recordsOf(sink)
+        .filter(({ name }) => name === 'waybill.verdict')
+        .map(({ attributes }) => attributes['waybill.operation.key'] ?? ''),
+    );
+  await until(() => [...taken].every((operation) => keys().has(operation)), 60_000);
+  last.child.kill('SIGTERM');
+  await last.ended;
+  await sink.close();
+
+  const said = readFileSync(path.join(directory, '.live', 'events.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { operation: { key: string } | null }).operation?.key)
+    .filter((key) => key !== undefined);
+  expect(said).toHaveLength(new Set(said).size);
+  const report = await audit({ traces: [path.join(directory, 'traces.jsonl')] });
+  const held = new Set(report.operations.map(({ key }) => key));
+  for (const operation of taken) expect(held).toContain(operation);
+  expect(new Set(said)).toEqual(held);
+  const repeats = recordsOf(sink).filter(({ name }) => name === 'waybill.verdict').length - keys().size;
+  process.stdout.write(
+    `${ROUNDS} kills, ${taken.size} operations acknowledged, ${held.size} stored and judged, ${repeats} verdicts sent again after a kill\n`,
+  );
+}, 900_000);
