@@ -271,6 +271,6 @@ function gapOfLoss(row: LossRow): Gap {
   return { kind: 'collector_loss', at: row.at, note: `${row.metric}${whose}: ${row.count}` };
 }
 
-export type { BrokenReceipt, LossRow, OutboxRow, ReceiptRow, TargetRow } from './records.js';
+export type { LossRow, ReceiptRow } from './records.js';
 export type { OtherRecords } from './store.js';
 export type { Judgement } from './judge.js';

@@ -8,11 +8,6 @@ import type { ClientLeg } from './leg.js';
 /** The method whose answer is the result of a tool that was called as a task (2025-11-25). */
 export const METHOD_TASKS_RESULT: string = 'tasks/result';
 
-/** Methods whose requests belong to a call: the call itself and the polling of its task. */
-export function belongsToCall(method: string): boolean {
-  return method === METHOD_TOOLS_CALL || method.startsWith('tasks/');
-}
-
 /** Methods of which the answer is a tool result: they have stages and an outcome. */
 export function answersCall(method: string): boolean {
   return method === METHOD_TOOLS_CALL || method === METHOD_TASKS_RESULT;
