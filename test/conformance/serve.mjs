@@ -25,16 +25,17 @@ class EventStore {
   }
 }
 
+/** Whether host and origin of a request are this machine: a page of another site may have had its name rebound. */
+export function isLocal({ headers: { host, origin } }) {
+  const urls = [`http://${host ?? 'nobody.invalid'}`, ...(origin === undefined ? [] : [origin])];
+  return urls.every((url) => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname));
+}
+
 export function serve(open) {
   const sessions = new Map();
   const http = createServer((request, response) => void answer(request, response));
   async function answer(request, response) {
-    const { hostname } = new URL(`http://${request.headers.host ?? 'nobody.invalid'}`);
-    const origin = request.headers.origin;
-    const local = [hostname, ...(origin === undefined ? [] : [new URL(origin).hostname])].every((name) =>
-      ['127.0.0.1', 'localhost', '[::1]'].includes(name),
-    );
-    if (!local) {
+    if (!isLocal(request)) {
       response.writeHead(403).end('Forbidden host');
       return;
     }

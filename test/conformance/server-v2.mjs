@@ -4,11 +4,15 @@ import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextp
 import { McpServer, ResourceTemplate, createMcpHandler } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { CAPABILITIES, NO_COMPLETION, fill } from './everything.mjs';
-import { serve } from './serve.mjs';
+import { ask } from './interaction.mjs';
+import { isLocal, serve } from './serve.mjs';
 
 if (process.argv[2] === 'modern') {
   const handle = toNodeHandler(createMcpHandler(everything));
-  const http = createServer((request, response) => void handle(request, response));
+  const http = createServer((request, response) => {
+    if (isLocal(request)) void handle(request, response);
+    else response.writeHead(403).end('Forbidden host');
+  });
   http.listen(0, '127.0.0.1', () => console.log(http.address().port));
 } else {
   serve(async (options) => {
@@ -43,6 +47,7 @@ function everything() {
         (args) => get(args),
       ),
   });
+  if (process.argv[2] === 'modern') ask(server);
   server.server.setRequestHandler('resources/subscribe', () => ({}));
   server.server.setRequestHandler('resources/unsubscribe', () => ({}));
   server.server.setRequestHandler('completion/complete', () => NO_COMPLETION);
