@@ -50,6 +50,8 @@ export interface AuditBackend extends Receiver {
 }
 
 const GRACE_MS = 60_000;
+/** While requests are under way the auditor rests this many times as long as it worked. */
+const BUSY_REST = 4;
 
 /**
  * Starts the receiver and audits what it stores.
@@ -85,7 +87,7 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
         ? undefined
         : new Emitter({
             eventFile: auditor.eventFile,
-            progressFile: path.join(receiver.directory, '.live', 'emitted.json'),
+            progressFile: path.join(receiver.directory, '.live', 'emitted'),
             endpoint: options.emit,
             ...(options.emitHeaders === undefined ? {} : { headers: options.emitHeaders }),
             verdictSpans: options.verdictSpans ?? false,
@@ -95,7 +97,12 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
           });
     state.running = { receiver, auditor, emitter, recent, graceMs, now, failure: undefined };
     const loops = [
-      loop(options.everyMs ?? 500, () => audit(state.running, problem)),
+      loop(
+        options.everyMs ?? 500,
+        () => audit(state.running, problem),
+        // What waits to be read is on disk; what waits to be received is in the queue of a sender.
+        () => (receiver.stats().pendingBytes > 0 ? BUSY_REST : 0),
+      ),
       loop(options.everyMs ?? 500, async () => {
         await emitter?.step().catch((error: unknown) => {
           problem(`events wait on disk: ${error instanceof Error ? error.message : String(error)}`);
@@ -113,6 +120,7 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
         // What came in while the loops ended; what has not had its grace waits on disk for the next start.
         while (await audit(state.running, problem));
         await emitter?.step().catch(() => undefined);
+        emitter?.close();
         await auditor.close().catch((error: unknown) => {
           problem(`the progress could not be noted; the next start reads more again: ${String(error)}`);
         });
@@ -150,16 +158,22 @@ async function audit(running: Running | undefined, problem: (text: string) => vo
 }
 
 /** Runs a step again and again, never two at a time. */
-function loop(everyMs: number, step: () => Promise<boolean>): { stop(): Promise<void> } {
+function loop(
+  everyMs: number,
+  step: () => Promise<boolean>,
+  restOf: () => number = () => 0,
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let wake = (): void => undefined;
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
+      const started = performance.now();
       const more = await step();
-      if (more) await turn();
+      const rest = (performance.now() - started) * restOf();
+      if (more && rest === 0) await turn();
       else {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, everyMs);
+          const timer = setTimeout(resolve, more ? rest : Math.max(rest, everyMs));
           wake = (): void => {
             clearTimeout(timer);
             resolve();

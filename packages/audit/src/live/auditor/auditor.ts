@@ -151,7 +151,7 @@ export class LiveAuditor {
     let more = false;
     for (const source of this.#sources) more = (await this.#follow(source)) || more;
     const now = this.#now();
-    await this.#judgeDue(now);
+    more = (await this.#judgeDue(now)) || more;
     this.#lastRun = now;
     if (now - this.#lastCheckpoint >= CHECKPOINT_MS) await this.checkpoint();
     return more;
@@ -286,14 +286,17 @@ export class LiveAuditor {
     this.#problem(`${source.tail.path}${line}: ${reason}`);
   }
 
-  async #judgeDue(now: number): Promise<void> {
+  /** One batch, so that a step is short; gives whether more are due. */
+  async #judgeDue(now: number): Promise<boolean> {
     const { graceMs } = this.#options;
     const due: OpenGroup[] = [];
     for (const group of this.#groups) {
       const isQuiet = now - group.touched >= graceMs;
       if (isQuiet || now - group.opened >= graceMs * RESTLESS) due.push(group);
+      if (due.length > BATCH) break;
     }
-    for (let at = 0; at < due.length; at += BATCH) await this.#judge(due.slice(at, at + BATCH), now);
+    if (due.length > 0) await this.#judge(due.slice(0, BATCH), now);
+    return due.length > BATCH;
   }
 
   async #judge(groups: readonly OpenGroup[], now: number): Promise<void> {

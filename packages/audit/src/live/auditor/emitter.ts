@@ -3,7 +3,7 @@
  * the endpoint is down. What was taken is noted on disk; between the answer and the note a crash sends one request
  * again, with the same event ids.
  */
-import { readMembers, writeDurably } from './progress.js';
+import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
 import { parseEvent, type StateEvent } from './events.js';
 import { logsOf, spansOf } from './otlp.js';
 import { START, Tail } from './tail.js';
@@ -38,6 +38,8 @@ type Answer =
   | { readonly kind: 'refused'; readonly why: string };
 
 const MAX_EVENTS = 256;
+/** Of the number in the progress file: it is written over in place. */
+const WIDTH = 20;
 const TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -45,8 +47,9 @@ const LONGEST_PAUSE_MS = 30_000;
 export class Emitter {
   readonly #options: EmitterOptions;
   readonly #tail: Tail;
-  /** Read and not yet taken. */
-  #queue: StateEvent[] = [];
+  /** Read and not yet taken, each with the place of the event behind it. */
+  #queue: { readonly event: StateEvent | undefined; readonly end: number }[] = [];
+  readonly #progress: number;
   #pause = 0;
   #notBefore = 0;
   #sent = 0;
@@ -55,8 +58,9 @@ export class Emitter {
 
   constructor(options: EmitterOptions) {
     this.#options = options;
-    const { offset } = readMembers(options.progressFile) ?? {};
-    this.#tail = new Tail(options.eventFile, { ...START, offset: typeof offset === 'number' ? offset : 0 });
+    this.#tail = new Tail(options.eventFile, { ...START, offset: noted(options.progressFile) });
+    closeSync(openSync(options.progressFile, 'a', 0o600));
+    this.#progress = openSync(options.progressFile, 'r+');
   }
 
   stats(): EmitterStats {
@@ -75,23 +79,28 @@ export class Emitter {
       if (this.#queue.length === 0) {
         const piece = this.#tail.read();
         if (piece === undefined) return;
+        let end = piece.from.offset;
         this.#queue = piece.bytes
-          .toString('utf8')
+          .toString('latin1')
           .split('\n')
-          .map(parseEvent)
-          .filter((event) => event !== undefined);
+          .slice(0, -1)
+          .map((line) => {
+            end += line.length + 1;
+            return { event: parseEvent(Buffer.from(line, 'latin1').toString('utf8')), end };
+          });
       }
       while (this.#queue.length > 0) if (!(await this.#sendSome())) return;
-      await writeDurably(this.#options.progressFile, { version: 1, offset: this.#tail.next.offset });
     }
   }
 
   async #sendSome(size = MAX_EVENTS): Promise<boolean> {
-    const events = this.#queue.slice(0, size);
+    const batch = this.#queue.slice(0, size);
+    const events = batch.map(({ event }) => event).filter((event) => event !== undefined);
     const answer = await this.#send(events);
     switch (answer.kind) {
       case 'taken':
-        this.#queue.splice(0, events.length);
+        this.#queue.splice(0, batch.length);
+        this.#note(batch.at(-1)?.end ?? 0);
         this.#sent += events.length;
         this.#pause = 0;
         return true;
@@ -105,9 +114,10 @@ export class Emitter {
         return false;
       case 'refused':
         // One bad event must not hold the others: the request is halved until it is alone.
-        if (events.length > 1) return this.#sendSome(Math.ceil(events.length / 2));
+        if (batch.length > 1) return this.#sendSome(Math.ceil(batch.length / 2));
         this.#refused += 1;
         this.#queue.splice(0, 1);
+        this.#note(batch.at(-1)?.end ?? 0);
         this.#options.onProblem(
           `an event was refused and stays in ${this.#options.eventFile}: ${answer.why}`,
         );
@@ -117,7 +127,18 @@ export class Emitter {
     }
   }
 
+  /** At once for a process that is killed; on disk soon after, for a machine that stops. */
+  #note(offset: number): void {
+    writeSync(this.#progress, `${String(offset).padStart(WIDTH)}\n`, 0);
+    fdatasync(this.#progress, () => undefined);
+  }
+
+  close(): void {
+    closeSync(this.#progress);
+  }
+
   async #send(events: readonly StateEvent[]): Promise<Answer> {
+    if (events.length === 0) return { kind: 'taken' };
     const { version, verdictSpans } = this.#options;
     const answer = await this.#post('/v1/logs', logsOf(events, version));
     if (answer.kind !== 'taken' || !verdictSpans) return answer;
@@ -154,5 +175,15 @@ export class Emitter {
         afterMs: undefined,
       };
     }
+  }
+}
+
+/** The place that an earlier process noted. */
+function noted(file: string): number {
+  try {
+    const offset = Number(readFileSync(file, 'utf8'));
+    return Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
+  } catch {
+    return 0;
   }
 }

@@ -15,13 +15,16 @@ import {
 
 const ENTRY = 16;
 const PAGE = 4096;
+/** A key and an offset plus one, which is 0 in a place that is free; in the byte order of the machine. */
+const NUMBERS = PAGE / 8;
 const FIRST_PAGES = 16;
 
 export class KeyIndex {
   readonly #file: string;
   #fd: number;
   #pages: number;
-  readonly #page: Buffer = Buffer.alloc(PAGE);
+  readonly #entries = new Float64Array(NUMBERS);
+  readonly #page: Uint8Array = new Uint8Array(this.#entries.buffer);
 
   constructor(file: string) {
     this.#file = file;
@@ -33,24 +36,24 @@ export class KeyIndex {
 
   /** Offset of the frame; undefined when no closed group has the key. */
   get(key: number): number | undefined {
-    const page = this.#load(pageOf(key, this.#pages));
-    for (let at = 0; at < PAGE; at += ENTRY) {
-      const value = page.readDoubleLE(at + 8);
+    const entries = this.#load(pageOf(key, this.#pages));
+    for (let at = 0; at < NUMBERS; at += 2) {
+      const value = entries[at + 1] ?? 0;
       if (value === 0) return undefined;
-      if (page.readDoubleLE(at) === key) return value - 1;
+      if (entries[at] === key) return value - 1;
     }
     return undefined;
   }
 
   set(key: number, offset: number): void {
     const number = pageOf(key, this.#pages);
-    const page = this.#load(number);
-    for (let at = 0; at < PAGE; at += ENTRY) {
-      const value = page.readDoubleLE(at + 8);
-      if (value !== 0 && page.readDoubleLE(at) !== key) continue;
-      page.writeDoubleLE(key, at);
-      page.writeDoubleLE(offset + 1, at + 8);
-      writeSync(this.#fd, page, at, ENTRY, number * PAGE + at);
+    const entries = this.#load(number);
+    for (let at = 0; at < NUMBERS; at += 2) {
+      const value = entries[at + 1] ?? 0;
+      if (value !== 0 && entries[at] !== key) continue;
+      entries[at] = key;
+      entries[at + 1] = offset + 1;
+      writeSync(this.#fd, this.#page, at * 8, ENTRY, number * PAGE + at * 8);
       return;
     }
     this.#double();
@@ -65,10 +68,10 @@ export class KeyIndex {
     closeSync(this.#fd);
   }
 
-  #load(number: number): Buffer {
+  #load(number: number): Float64Array {
     const read = readSync(this.#fd, this.#page, 0, PAGE, number * PAGE);
     if (read < PAGE) this.#page.fill(0, read);
-    return this.#page;
+    return this.#entries;
   }
 
   /** Entries of page n go to n or n + pages; the new table takes the name when it is on disk. */
@@ -79,13 +82,13 @@ export class KeyIndex {
     ftruncateSync(fd, pages * PAGE);
     for (let number = 0; number < this.#pages; number += 1) {
       const from = this.#load(number);
-      const halves = [Buffer.alloc(PAGE), Buffer.alloc(PAGE)] as const;
+      const halves = [new Float64Array(NUMBERS), new Float64Array(NUMBERS)] as const;
       const used = [0, 0];
-      for (let at = 0; at < PAGE && from.readDoubleLE(at + 8) !== 0; at += ENTRY) {
-        const half = pageOf(from.readDoubleLE(at), pages) === number ? 0 : 1;
+      for (let at = 0; at < NUMBERS && from[at + 1] !== 0; at += 2) {
+        const half = pageOf(from[at] ?? 0, pages) === number ? 0 : 1;
         const place = used[half] ?? 0;
-        from.copy(halves[half], place, at, at + ENTRY);
-        used[half] = place + ENTRY;
+        halves[half].set(from.subarray(at, at + 2), place);
+        used[half] = place + 2;
       }
       writeSync(fd, halves[0], 0, PAGE, number * PAGE);
       writeSync(fd, halves[1], 0, PAGE, (number + this.#pages) * PAGE);
