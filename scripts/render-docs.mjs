@@ -113,6 +113,11 @@ function metaKeys() {
       [code(core.META_RUN_ID), code('params._meta'), 'the run id'],
       [code(core.META_CALL_ID), `${code('params._meta')}, ${code('result._meta')}`, 'the call id'],
       [code(core.META_OPERATION_ID), code('params._meta'), 'the operation id'],
+      [
+        code(core.META_OPERATION_SOURCE),
+        code('params._meta'),
+        'the source of the operation id, when it is not `caller`; absent or unknown means `caller`',
+      ],
       [code(core.META_RECEIPT), code('result._meta'), 'the receipt'],
       [
         codes([core.META_TRACEPARENT, core.META_TRACESTATE, core.META_BAGGAGE]),

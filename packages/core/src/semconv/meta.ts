@@ -6,6 +6,11 @@ export const META_PREFIX = 'io.waybill/';
 export const META_RUN_ID = 'io.waybill/runId';
 export const META_CALL_ID = 'io.waybill/callId';
 export const META_OPERATION_ID = 'io.waybill/operationId';
+/**
+ * Where the operation id came from, one of `OPERATION_SOURCES`. Sent whenever that is not `caller`: a server that does
+ * not know that an id was made up for this one call would take it for a proof that a repetition is safe.
+ */
+export const META_OPERATION_SOURCE = 'io.waybill/operationSource';
 /** Only in `result._meta`, and only when the request carried ours. */
 export const META_RECEIPT = 'io.waybill/receipt';
 /** Trace context in `_meta` is unprefixed (SEP-414). */

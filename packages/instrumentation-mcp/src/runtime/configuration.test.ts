@@ -184,7 +184,7 @@ describe('ids', () => {
       'a rule whose member is missing',
       { operations: { plain: { args: ['id'] } } },
       { note: 'x' },
-      /^generated:/,
+      /^[\da-f-]{36}$/,
       'generated',
     ],
     [
@@ -224,6 +224,41 @@ describe('ids', () => {
     expect(span.attributes['waybill.call.id']).not.toBe(
       (await harness.tool('client')).attributes['waybill.call.id'],
     );
+  });
+
+  it.each<[string, McpInstrumentationConfig, Record<string, unknown> | undefined, string]>([
+    ['made up by the client', {}, undefined, 'generated'],
+    ['taken from arguments', { operations: { plain: { args: ['id'] } } }, undefined, 'argument'],
+    [
+      'taken from a framework',
+      { resolveIds: ({ side }) => (side === 'client' ? { operationId: 'f' } : undefined) },
+      undefined,
+      'framework',
+    ],
+    ['named by the caller', {}, { 'io.waybill/operationId': 'mine' }, 'caller'],
+    [
+      'passed on with their source',
+      {},
+      { 'io.waybill/operationId': 'x', 'io.waybill/operationSource': 'derived' },
+      'derived',
+    ],
+    [
+      'of a source that is none',
+      {},
+      { 'io.waybill/operationId': 'x', 'io.waybill/operationSource': 'proven' },
+      'caller',
+    ],
+  ])('%s have the same source on both sides', async (_title, config, meta, source) => {
+    const seen: unknown[] = [];
+    const requestHook = (_span: Span, info: ToolCallInfo): void => {
+      if (info.side === 'server') seen.push(info.meta?.['io.waybill/operationSource']);
+    };
+    const attributes = await clientAttributes({ ...config, requestHook }, 'plain', { id: 4 }, meta);
+    expect(attributes['waybill.operation.source']).toBe(source);
+    const server = await harness.tool('server');
+    expect(server.attributes['waybill.operation.source']).toBe(source);
+    expect(server.attributes['waybill.operation.id']).toBe(attributes['waybill.operation.id']);
+    expect(seen).toEqual([source === 'caller' ? undefined : source]);
   });
 
   it('do not travel when that is forbidden; the trace context still does', async () => {

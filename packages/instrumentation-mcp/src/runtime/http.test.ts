@@ -410,6 +410,7 @@ describe.each([
     expect(meta).toEqual({
       traceparent: `00-${span.spanContext().traceId}-${span.spanContext().spanId}-01`,
       'io.waybill/callId': span.attributes['waybill.call.id'],
+      'io.waybill/operationSource': 'generated',
       'io.waybill/operationId': span.attributes['waybill.operation.id'],
       'io.waybill/runId': span.attributes['waybill.run.id'],
     });

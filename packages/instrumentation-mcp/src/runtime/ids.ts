@@ -9,6 +9,7 @@ import type { ClientLeg } from './client/leg.js';
 import type { Connection } from './connection.js';
 import type { RuntimeCore } from './core.js';
 import { bestPattern } from './patterns.js';
+import { operationSourceOf } from './propagation.js';
 import type { ServerCall } from './server/call.js';
 
 /** The ids of one leg with where they came from. */
@@ -40,10 +41,6 @@ export interface OperationName {
   readonly parentOperationId: string | undefined;
 }
 
-/** Ids that we make up start so: a server can tell them from ids that a caller chose. */
-const GENERATED_PREFIX = 'generated:';
-const DERIVED_PREFIX = 'derived:';
-
 /** Names the operation of an outgoing tools/call. The first that answers: `_meta`, scope, resolvers, rules, nobody. */
 export function nameClientOperation(
   core: RuntimeCore,
@@ -61,7 +58,7 @@ export function nameClientOperation(
     const same = outer?.ids?.operationId === explicit ? outer.ids : undefined;
     return {
       operationId: explicit,
-      source: same?.operationSource ?? sourceOfForeignId(explicit),
+      source: same?.operationSource ?? operationSourceOf(info.meta),
       parentOperationId: same?.parentOperationId,
       ...none,
     };
@@ -82,7 +79,7 @@ export function nameClientOperation(
   }
   const ruled = fromRules(core, connection, info, scope?.runId ?? resolved?.runId);
   return {
-    operationId: ruled ?? generatedId(),
+    operationId: ruled ?? crypto.randomUUID(),
     source: ruled === undefined ? 'generated' : 'argument',
     parentOperationId: undefined,
     resolved,
@@ -155,7 +152,7 @@ function derive(
   connection: Connection,
   info: ToolCallInfo & { readonly tool: string },
 ): string {
-  return DERIVED_PREFIX + derivedId(core.config().digestKey, parent, connection.serverName, info);
+  return derivedId(core.config().digestKey, parent, connection.serverName, info);
 }
 
 /** Names the operation of an incoming tools/call. */
@@ -168,7 +165,7 @@ export function nameServerOperation(
   if (remote.operationId !== undefined) {
     return {
       operationId: remote.operationId,
-      source: sourceOfForeignId(remote.operationId),
+      source: operationSourceOf(info.meta),
       parentOperationId: undefined,
       resolved: undefined,
     };
@@ -180,21 +177,11 @@ export function nameServerOperation(
   }
   const ruled = fromRules(core, connection, info, remote.runId);
   return {
-    operationId: ruled ?? generatedId(),
+    operationId: ruled ?? crypto.randomUUID(),
     source: ruled === undefined ? 'generated' : 'server',
     parentOperationId: undefined,
     resolved,
   };
-}
-
-/** Ids that a peer's plugin made up are recognised, so that they do not pass for a caller's word. */
-function sourceOfForeignId(id: string): OperationSource {
-  if (id.startsWith(GENERATED_PREFIX)) return 'generated';
-  return id.startsWith(DERIVED_PREFIX) ? 'derived' : 'caller';
-}
-
-export function generatedId(): string {
-  return GENERATED_PREFIX + crypto.randomUUID();
 }
 
 /** Counts the attempt of an operation; generated ids are new each time and not kept. */

@@ -15,9 +15,12 @@ import {
   META_BAGGAGE,
   META_CALL_ID,
   META_OPERATION_ID,
+  META_OPERATION_SOURCE,
   META_RUN_ID,
   META_TRACEPARENT,
   META_TRACESTATE,
+  OPERATION_SOURCES,
+  type OperationSource,
 } from '@waybill/core';
 import { type Foreign, isPlainObject, readString } from '../patch/foreign.js';
 import type { McpInstrumentationConfig } from '../types.js';
@@ -62,8 +65,17 @@ export function outgoingMeta(out: Outgoing): Foreign {
   if (out.ids === undefined || out.propagateIds === 'none') return meta;
   meta[META_CALL_ID] = out.ids.callId;
   meta[META_OPERATION_ID] = out.ids.operationId;
+  // Absent means `caller`; an earlier leg or an outer request may have left its own in the copied `_meta`.
+  if (out.ids.operationSource === 'caller') delete meta[META_OPERATION_SOURCE];
+  else meta[META_OPERATION_SOURCE] = out.ids.operationSource;
   if (out.ids.runId !== undefined) meta[META_RUN_ID] = out.ids.runId;
   return meta;
+}
+
+/** What `_meta` says about the source of its operation id. Anything outside of the closed set is a caller's own id. */
+export function operationSourceOf(meta: unknown): OperationSource {
+  const named = readString(meta, META_OPERATION_SOURCE);
+  return OPERATION_SOURCES.find((source) => source === named) ?? 'caller';
 }
 
 function injectTrace(meta: Foreign, ctx: Context, own: SpanContext): void {
