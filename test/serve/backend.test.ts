@@ -213,9 +213,15 @@ async function serve(
     ...args,
   ]);
   children.add(child);
-  child.stderr.resume();
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const line = await new Promise<string>((resolve) => createInterface(child.stdout).once('line', resolve));
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once('line', resolve);
+    child.once('close', () => reject(new Error(`serve ended before it listened: ${errors}`)));
+  });
   return { child, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '', ended };
 }
 

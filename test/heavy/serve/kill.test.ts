@@ -35,9 +35,15 @@ function random(seed: number): () => number {
 async function serve(emit: string) {
   const args = ['serve', '--port', '0', '--dir', directory, '--grace', '100', '--emit', emit];
   const child = start(args);
-  child.stderr.resume();
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
-  const line = await new Promise<string>((resolve) => createInterface(child.stdout).once('line', resolve));
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once('line', resolve);
+    child.once('close', () => reject(new Error(`serve ended before it listened: ${errors}`)));
+  });
   return { child, ended, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '' };
 }
 
