@@ -381,9 +381,7 @@ describe.skipIf(executable === undefined)('the live page in Chromium', () => {
     await page.waitForSelector('tbody tr');
     expect(await page.textContent('#sentence')).toContain('2,000 operations judged');
     expect(await page.locator('tbody tr').count()).toBe(500);
-    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
-      'rgb(20, 23, 26)',
-    );
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(20, 23, 26)');
     await page.fill('#search', 'send_mail');
     expect(await page.locator('tbody tr').count()).toBeLessThan(200);
     await page.fill('#search', '');

@@ -211,7 +211,7 @@ describe('what is said', () => {
       .map((each, index) => ({ each, at: (index * 7919) % 1009 }))
       .sort((a, b) => a.at - b.at);
     for (const [index, { each }] of shuffled.entries()) {
-      world.append(...each);
+      world.append(each[0], each[1]);
       if (index % 3 === 0) await world.after(index % 2 === 0 ? GRACE : 1_000, auditor);
     }
     await world.after(GRACE, auditor);
