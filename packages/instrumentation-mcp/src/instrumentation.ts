@@ -76,6 +76,7 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
       meter: () => this.currentMeter(),
       logger: () => this.logger,
       config: () => this.getConfig(),
+      patched: () => state.patched,
       isEnabled: () => this.isEnabled(),
       warn: warnOnce,
     });

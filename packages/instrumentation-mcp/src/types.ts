@@ -56,6 +56,11 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   readonly stageSignal?: 'span_events' | 'logs' | 'both';
   /** File that takes one OTLP JSON log line per stage of side-effecting calls; environment `WAYBILL_STAGE_JOURNAL`. */
   readonly stageJournal?: string;
+  /**
+   * One log event `waybill.call` for each `tools/call` that a client sent, when it has its outcome: what was seen of it,
+   * without arguments and results. Default false; environment `WAYBILL_DIAGNOSTIC_RECORD`.
+   */
+  readonly diagnosticRecord?: boolean;
   /** `enrich` writes on an active MCP span of another instrumentation instead of starting one. Default `own`. */
   readonly spans?: 'own' | 'enrich';
   /** INTERNAL `execute_tool` span above the legs. `auto`: only when no span is active and a second leg starts. */

@@ -27,15 +27,18 @@ export interface Environment {
   readonly stageJournal: string | undefined;
   readonly runId: string | undefined;
   readonly captureContent: boolean;
+  readonly diagnosticRecord: boolean;
 }
 
 function readEnvironment(): Environment {
   const { env } = process;
+  const isTrue = (name: string): boolean => env[name]?.toLowerCase() === 'true';
   return {
     stageSignal: env['WAYBILL_STAGE_SIGNAL'],
     stageJournal: env['WAYBILL_STAGE_JOURNAL'],
     runId: env['WAYBILL_RUN_ID'],
-    captureContent: env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true',
+    captureContent: isTrue('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'),
+    diagnosticRecord: isTrue('WAYBILL_DIAGNOSTIC_RECORD'),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Meter, Tracer } from '@opentelemetry/api';
 import type { Logger } from '@opentelemetry/api-logs';
 import type { HookPoint } from '../patch/hooks.js';
 import { type Handler, type HookTable, type Invocation, holder } from '../patch/table.js';
-import type { McpInstrumentationConfig } from '../types.js';
+import type { McpInstrumentationConfig, PatchReport } from '../types.js';
 import { onTransportStart, onSseStream } from './client/http.js';
 import { onCallTool, onFunnel, onNonCompleteResult, onRequest } from './client/request.js';
 import { onNotification, onResponse } from './client/response.js';
@@ -19,6 +19,8 @@ export interface RuntimeDeps {
   meter(): Meter;
   logger(): Logger | undefined;
   config(): McpInstrumentationConfig;
+  /** Copies of the SDK that were patched, where the loader knows. */
+  patched?(): PatchReport['patched'];
   isEnabled(): boolean;
   /** Takes each warning once per code and process. */
   warn(code: string, message: string): void;

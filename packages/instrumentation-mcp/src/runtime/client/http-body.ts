@@ -8,6 +8,7 @@ import {
   readString,
 } from '../../patch/foreign.js';
 import type { RuntimeCore } from '../core.js';
+import { noteStatus } from './call-record.js';
 import type { ClientLeg } from './leg.js';
 import { tapStream } from './stream-tap.js';
 
@@ -26,6 +27,7 @@ export function tapResponse(
     const value: unknown = isFunction(get) ? get.call(headers, name) : undefined;
     return typeof value === 'string' ? value : null;
   };
+  noteStatus(leg, status);
   leg.redirected = status >= 300 && status < 400;
   const contentType = header('content-type');
   leg.reading?.httpResponse({

@@ -34,8 +34,17 @@ import { type Connection, connectionAttributes } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { spanToEnrich } from '../enrich.js';
 import type { CallIds } from '../ids.js';
+import type { Shape } from '../mask.js';
 import type { StageRecorder } from '../stages.js';
 import type { CallScope } from './call-scope.js';
+
+/** Facts that only the diagnostic record of a call wants. */
+export interface CallDiagnostics {
+  /** Of the answers to the POSTs of this call, in order. */
+  readonly statuses: number[];
+  /** Form of `error.data`. */
+  errorData: Shape | undefined;
+}
 
 /** One outgoing JSON-RPC request. */
 export interface ClientLeg {
@@ -50,6 +59,8 @@ export interface ClientLeg {
   /** The options that the SDK's caller gave: its signal tells an abort from a timeout. */
   readonly options: unknown;
   readonly scope: CallScope | undefined;
+  /** Present when a diagnostic record is wanted of this call. */
+  readonly diagnostics: CallDiagnostics | undefined;
   /** Reading of `performance.now()`. */
   readonly startedAt: number;
   /** Given by the SDK; undefined while the request was not handed to the transport. */

@@ -4,6 +4,7 @@ import type { Invocation } from '../../patch/table.js';
 import { type Connection, connectionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { rememberTools } from '../effect-kind.js';
+import { noteErrorData } from './call-record.js';
 import { noteOpenEnds } from './continuation.js';
 import { recordLate } from './late.js';
 import type { ClientLeg } from './leg.js';
@@ -44,6 +45,7 @@ export function takeResponse(core: RuntimeCore, connection: Connection, message:
   leg.reading?.message(message, routeOf(core, leg));
   const duplicate = leg.response !== undefined;
   const code = read(readOwn(message, 'error'), 'code');
+  noteErrorData(leg, message);
   leg.response ??= { rpcCode: typeof code === 'number' ? code : undefined };
   if (strict !== undefined && !duplicate)
     leg.stages?.record('client.result_received', echoDetail(leg, message));

@@ -32,6 +32,7 @@ import { protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import { setResultContent } from '../content.js';
+import { emitCallRecord } from './call-record.js';
 import { plainErrorType, toldAs } from './errors.js';
 import type { ClientLeg } from './leg.js';
 
@@ -143,6 +144,8 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
     });
     callResponseHook(core, leg, outcome);
   });
+  const { outcome } = leg;
+  if (outcome !== undefined) core.guard('call.record', () => emitCallRecord(core, leg, outcome));
   // A settled leg is kept for a while; the application's result is not.
   leg.told = undefined;
   if (core.ownSpans.has(leg.span)) leg.span.end(leg.settledAt);

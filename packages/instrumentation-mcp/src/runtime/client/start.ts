@@ -15,6 +15,7 @@ import type { RuntimeCore } from '../core.js';
 import { clientEffectKind } from '../effect-kind.js';
 import { type CallIds, continuedLeg, countAttempt, nameClientOperation, nameRun } from '../ids.js';
 import { recorderFor } from '../signals.js';
+import { callDiagnostics } from './call-record.js';
 import type { CallScope } from './call-scope.js';
 import { answersCall, precedingLeg } from './continuation.js';
 import { type ClientLeg, idAttributes, linkTo, startClientSpan } from './leg.js';
@@ -60,6 +61,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
         : undefined,
     options: request.options,
     scope,
+    diagnostics: callDiagnostics(core, info.method),
     startedAt: performance.now(),
     id: undefined,
     reading: undefined,
