@@ -89,7 +89,10 @@ it(`killed ${ROUNDS} times, it has every acknowledged span and says of no operat
         .filter(({ name }) => name === 'waybill.verdict')
         .map(({ attributes }) => attributes['waybill.operation.key'] ?? ''),
     );
-  await until(() => [...taken].every((operation) => keys().has(operation)), 60_000);
+  await until(() => {
+    const sent = keys();
+    return [...taken].every((operation) => sent.has(operation));
+  }, 120_000);
   last.child.kill('SIGTERM');
   await last.ended;
   await sink.close();

@@ -51,7 +51,7 @@ export interface AuditBackend extends Receiver {
 
 const GRACE_MS = 60_000;
 /** While requests are under way the auditor rests this many times as long as it worked. */
-const BUSY_REST = 4;
+const BUSY_REST = 9;
 
 /**
  * Starts the receiver and audits what it stores.
