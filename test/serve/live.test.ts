@@ -339,3 +339,21 @@ describe('findings of which one is enough', () => {
     ]);
   });
 });
+
+describe('too much at one time', () => {
+  it('the longest untouched are judged early, and their late halves correct what was said', async () => {
+    auditor = world.start({ maxOpenRecords: 100 });
+    for (let call = 1; call <= 600; call += 1) {
+      world.append('traces.jsonl', sideOf('client', { operation: `op-${call}`, call: `c-${call}` }));
+    }
+    await world.after(1, auditor);
+    expect(auditor.stats().openItems).toBeLessThanOrEqual(100);
+    expect(auditor.stats().early).toBeGreaterThanOrEqual(500);
+    world.append('traces.jsonl', sideOf('server', { operation: 'op-1', call: 'c-1' }));
+    await world.after(GRACE, auditor);
+    const said = world.events.filter(({ operation }) => operation?.key === 'op-1');
+    expect(said.map(({ revision }) => revision)).toEqual([1, 2]);
+    expect(said.at(-1)?.operation?.flags).not.toContain('trace_missing_server');
+    expect(Object.values(auditor.stats().counts.verdicts).reduce((a, b) => a + b, 0)).toBe(600);
+  });
+});

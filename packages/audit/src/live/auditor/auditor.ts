@@ -30,6 +30,8 @@ export interface AuditorOptions extends Omit<JudgeOptions, 'receiptsDeclared' | 
   /** JSON Lines that grow. That any are given declares receipts for every tool that may have an effect. */
   readonly receipts?: readonly string[];
   readonly targets?: readonly string[];
+  /** Records of open groups in memory; beyond it the longest untouched are judged early. Default 500,000. */
+  readonly maxOpenRecords?: number;
   /** Milliseconds since the epoch. Default the clock of the machine. */
   readonly now?: () => number;
   /** Bytes of a file of the receiver that are acknowledged; undefined: all. */
@@ -46,6 +48,8 @@ export interface AuditorStats {
   /** Bytes of evidence that are on disk and not yet read. */
   readonly lagBytes: number;
   readonly damaged: number;
+  /** Groups judged before their grace was over, since too many were open. */
+  readonly early: number;
   /** Groups closed since the start of the process. */
   readonly closed: number;
   /** Milliseconds since the epoch; 0 before the first. */
@@ -67,6 +71,8 @@ interface Source {
 const RESTLESS = 10;
 /** Operations judged at one time: what is in memory twice. */
 const BATCH = 256;
+/** A bound of memory for senders that are faster than the grace period is short. */
+const MAX_OPEN_RECORDS = 500_000;
 const CHECKPOINT_MS = 5_000;
 const MAX_TOOLS = 10_000;
 /** Scope of the spans that are made from verdicts; one that comes back is not evidence. */
@@ -91,6 +97,7 @@ export class LiveAuditor {
   readonly #tally: EventTally;
   #eventBytes: number;
   #damaged = 0;
+  #early = 0;
   #closedCount = 0;
   #lastRun = 0;
   #lastCheckpoint = 0;
@@ -136,6 +143,7 @@ export class LiveAuditor {
       openItems: this.#groups.items,
       lagBytes: this.#sources.reduce((sum, { tail }) => sum + tail.behind, 0),
       damaged: this.#damaged,
+      early: this.#early,
       closed: this.#closedCount,
       lastRun: this.#lastRun,
       counts: this.#tally.counts(),
@@ -288,18 +296,22 @@ export class LiveAuditor {
 
   /** One batch, so that a step is short; gives whether more are due. */
   async #judgeDue(now: number): Promise<boolean> {
-    const { graceMs } = this.#options;
+    const { graceMs, maxOpenRecords = MAX_OPEN_RECORDS } = this.#options;
+    // More than memory is meant to hold: the longest untouched are judged early, and come back with what is late.
+    const isTooMuch = this.#groups.items > maxOpenRecords;
     const due: OpenGroup[] = [];
     for (const group of this.#groups) {
       const isQuiet = now - group.touched >= graceMs;
-      if (isQuiet || now - group.opened >= graceMs * RESTLESS) due.push(group);
+      if (isTooMuch || isQuiet || now - group.opened >= graceMs * RESTLESS) due.push(group);
       if (due.length > BATCH) break;
     }
-    if (due.length > 0) await this.#judge(due.slice(0, BATCH), now);
+    const batch = due.slice(0, BATCH);
+    if (isTooMuch) this.#early += batch.filter((group) => now - group.touched < graceMs).length;
+    if (batch.length > 0) await this.#judge(batch, now, isTooMuch);
     return due.length > BATCH;
   }
 
-  async #judge(groups: readonly OpenGroup[], now: number): Promise<void> {
+  async #judge(groups: readonly OpenGroup[], now: number, closeAll: boolean): Promise<void> {
     // A group that came back from disk with nothing new is on disk as it is.
     const changed = groups.filter((group) => group.from.size > 0);
     const { operations, others } = judgeGroups(
@@ -347,7 +359,7 @@ export class LiveAuditor {
       // A row that was put together from several has a place of its own; said to all, it is said to the right one.
       for (const group of owner === undefined ? changed : [owner]) group.states.set(key, state);
     }
-    const resting = changed.filter((group) => now - group.touched >= this.#options.graceMs);
+    const resting = changed.filter((group) => closeAll || now - group.touched >= this.#options.graceMs);
     const atRest = new Set(resting);
     await this.#closeGroups(resting);
     for (const group of groups) {

@@ -83,6 +83,12 @@ function metricsOf({ receiver, auditor, emitter, pendingBytes }: MetricsInput): 
       samples: one(auditor.damaged),
     },
     {
+      name: 'waybill_audit_early_total',
+      type: 'counter',
+      help: 'Groups judged before their grace was over, since too many were open.',
+      samples: one(auditor.early),
+    },
+    {
       name: 'waybill_audit_closed_groups_total',
       type: 'counter',
       help: 'Groups judged and put away on disk.',
