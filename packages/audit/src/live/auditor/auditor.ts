@@ -21,6 +21,7 @@ import { judgeGroups, onceKeyOf, type JudgeOptions } from './judge-groups.js';
 import { KeyIndex } from './key-index.js';
 import { OpenGroups, type ClosedGroup, type OpenGroup, type OperationState } from './open-groups.js';
 import { readMembers, writeDurably } from './progress.js';
+import { countsOf, membersOf, sourcesOf, textsOf, type Source } from './sources.js';
 import { EventTally, type TallyCounts } from './tally.js';
 import { START, Tail, type Piece, type Place } from './tail.js';
 
@@ -55,16 +56,6 @@ export interface AuditorStats {
   /** Milliseconds since the epoch; 0 before the first. */
   readonly lastRun: number;
   readonly counts: TallyCounts;
-}
-
-type SourceKind = 'traces' | 'receipts' | 'targets';
-
-interface Source {
-  readonly id: string;
-  readonly kind: SourceKind;
-  readonly tail: Tail;
-  /** Name among the receiver's files; undefined for a file of somebody else. */
-  readonly own: string | undefined;
 }
 
 /** A group that never comes to rest is judged, and stays open, after this many grace periods. */
@@ -415,47 +406,6 @@ export class LiveAuditor {
   #problem(text: string): void {
     this.#options.onProblem?.(text);
   }
-}
-
-function sourcesOf(options: AuditorOptions, places: Readonly<Record<string, unknown>>): readonly Source[] {
-  const make = (id: string, kind: SourceKind, file: string, own?: string): Source => {
-    const tail = new Tail(file, placeOf(places[id]));
-    return { id, kind, tail, own };
-  };
-  const numbered = (name: 'receipts' | 'targets', files: readonly string[]): readonly Source[] =>
-    files.map((file, index) => make(index === 0 ? name : `${name}${index + 1}`, name, path.resolve(file)));
-  return [
-    make('s1', 'traces', path.join(options.directory, 'traces.jsonl'), 'traces.jsonl'),
-    make('s2', 'traces', path.join(options.directory, 'logs.jsonl'), 'logs.jsonl'),
-    ...numbered('receipts', options.receipts ?? []),
-    ...numbered('targets', options.targets ?? []),
-  ];
-}
-
-function placeOf(value: unknown): Place {
-  const { offset, line, file } = membersOf(value);
-  return typeof offset === 'number' && typeof line === 'number' && typeof file === 'string'
-    ? { offset, line, file }
-    : START;
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
-}
-
-function countsOf(value: unknown): TallyCounts {
-  const numbers = (members: unknown): Record<string, number> =>
-    Object.fromEntries(
-      Object.entries(membersOf(members)).filter(
-        (entry): entry is [string, number] => typeof entry[1] === 'number',
-      ),
-    );
-  const { verdicts, findings } = membersOf(value);
-  return { verdicts: numbers(verdicts), findings: numbers(findings) };
 }
 
 function movedAt<T extends { readonly line?: number }>(at: T, base: number): T {

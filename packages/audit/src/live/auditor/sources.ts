@@ -1,0 +1,65 @@
+/** Which files the auditor follows, and what it reads back of its own progress file. */
+import path from 'node:path';
+import type { TallyCounts } from './tally.js';
+import { START, Tail, type Place } from './tail.js';
+
+type SourceKind = 'traces' | 'receipts' | 'targets';
+
+/** A file that is followed. */
+export interface Source {
+  readonly id: string;
+  readonly kind: SourceKind;
+  readonly tail: Tail;
+  /** Name among the receiver's files; undefined for a file of somebody else. */
+  readonly own: string | undefined;
+}
+
+export interface SourceOptions {
+  readonly directory: string;
+  readonly receipts?: readonly string[];
+  readonly targets?: readonly string[];
+}
+
+export function sourcesOf(
+  options: SourceOptions,
+  places: Readonly<Record<string, unknown>>,
+): readonly Source[] {
+  const make = (id: string, kind: SourceKind, file: string, own?: string): Source => {
+    const tail = new Tail(file, placeOf(places[id]));
+    return { id, kind, tail, own };
+  };
+  const numbered = (name: 'receipts' | 'targets', files: readonly string[]): readonly Source[] =>
+    files.map((file, index) => make(index === 0 ? name : `${name}${index + 1}`, name, path.resolve(file)));
+  return [
+    make('s1', 'traces', path.join(options.directory, 'traces.jsonl'), 'traces.jsonl'),
+    make('s2', 'traces', path.join(options.directory, 'logs.jsonl'), 'logs.jsonl'),
+    ...numbered('receipts', options.receipts ?? []),
+    ...numbered('targets', options.targets ?? []),
+  ];
+}
+
+function placeOf(value: unknown): Place {
+  const { offset, line, file } = membersOf(value);
+  return typeof offset === 'number' && typeof line === 'number' && typeof file === 'string'
+    ? { offset, line, file }
+    : START;
+}
+
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+export function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+export function countsOf(value: unknown): TallyCounts {
+  const numbers = (members: unknown): Record<string, number> =>
+    Object.fromEntries(
+      Object.entries(membersOf(members)).filter(
+        (entry): entry is [string, number] => typeof entry[1] === 'number',
+      ),
+    );
+  const { verdicts, findings } = membersOf(value);
+  return { verdicts: numbers(verdicts), findings: numbers(findings) };
+}
