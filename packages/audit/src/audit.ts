@@ -103,6 +103,7 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
   index.build(({ operation }) => {
     tally.add(operation);
     engine.visit(operation);
+    return engine.wantsRunOf(operation);
   });
   const order = index.order();
   if (engine.wantsRuns) for (const run of index.runs(order)) engine.visitRun(run);

@@ -40,6 +40,8 @@ export interface Engine {
   visit(operation: Operation): void;
   /** Whether any rule looks at whole runs. */
   readonly wantsRuns: boolean;
+  /** Whether some rule looks at the run of this operation on account of it. */
+  wantsRunOf(operation: Operation): boolean;
   visitRun(run: Run): void;
   finish(): EngineResult;
 }
@@ -76,6 +78,8 @@ export function createEngine(options: EngineOptions): Engine {
     const begun = begin(rule, level, given, options, findings);
     if (begun !== undefined) active.push(begun);
   }
+  const runRules = active.filter((each) => each.visitor.run !== undefined);
+  const runAttributes = [...new Set(runRules.flatMap((each) => each.rule.meta.on?.runAttribute ?? []))];
   const guard = (each: ActiveRule, visit: () => void): void => {
     if (each.crashed) return;
     try {
@@ -99,7 +103,11 @@ export function createEngine(options: EngineOptions): Engine {
         each.current = undefined;
       }
     },
-    wantsRuns: active.some((each) => each.visitor.run !== undefined),
+    wantsRuns: runRules.length > 0,
+    wantsRunOf: (operation) => {
+      if (runRules.some((each) => each.rule.meta.on?.runAttribute === undefined)) return true;
+      return operation.calls.some((call) => runAttributes.some((key) => carries(call, key)));
+    },
     visitRun(run: Run): void {
       for (const each of active) guard(each, () => each.visitor.run?.(run));
     },
@@ -173,6 +181,10 @@ function isWanted(rule: Rule<unknown>, operation: Operation): boolean {
       return fact?.state === 'seen' && (on.outcomes?.includes(fact.value.outcome) ?? false);
     }),
   );
+}
+
+function carries(call: Call, key: string): boolean {
+  return call.client?.attribute(key).state === 'seen' || call.server?.attribute(key).state === 'seen';
 }
 
 function findingOf(

@@ -22,6 +22,8 @@ export class OperationIndex {
   #starts = new BigUint64Array(256);
   #runs = new Float64Array(256);
   #length = 0;
+  /** Hashes of the runs that somebody wants to see. */
+  readonly #wantedRuns = new Set<number>();
   #cached: { readonly group: number; readonly operations: readonly JudgedOperation[] } | undefined;
 
   constructor(verdicts: Verdicts) {
@@ -32,13 +34,17 @@ export class OperationIndex {
     return this.#length;
   }
 
-  /** Judges every group once and remembers where its operations are. */
-  build(visit: (judged: JudgedOperation) => void): void {
+  /**
+   * Judges every group once and remembers where its operations are.
+   * @param visit answers whether the run of the operation has to be looked at on account of it
+   */
+  build(visit: (judged: JudgedOperation) => boolean): void {
     for (let group = 0; group < this.#verdicts.groups; group++) {
       const operations = this.#verdicts.judge(group);
       operations.forEach((judged, place) => {
         this.#add(group, place, judged);
-        visit(judged);
+        const { runId } = judged.group;
+        if (visit(judged) && runId !== undefined) this.#wantedRuns.add(hashOf(runId, 0));
       });
     }
   }
@@ -73,16 +79,16 @@ export class OperationIndex {
     return found;
   }
 
-  /** Every run with its operations in order; a run's operations are made one after the other. */
+  /** Every wanted run with its operations in order; a run's operations are made one after the other. */
   *runs(order: Uint32Array): Generator<Run> {
+    if (this.#wantedRuns.size === 0) return;
     const byRun = order.slice().sort((a, b) => (this.#runs[a] ?? 0) - (this.#runs[b] ?? 0));
     let from = 0;
     while (from < byRun.length) {
       const hash = this.#runs[byRun[from] ?? 0] ?? 0;
       let to = from + 1;
       while (to < byRun.length && this.#runs[byRun[to] ?? 0] === hash) to += 1;
-      // 0: the operations of no run.
-      if (hash !== 0) yield this.#run(byRun.subarray(from, to));
+      if (this.#wantedRuns.has(hash)) yield this.#run(byRun.subarray(from, to));
       from = to;
     }
   }

@@ -231,6 +231,8 @@ export interface RuleMeta<O> {
     readonly verdicts?: readonly string[];
     readonly minCalls?: number;
     readonly effectKinds?: readonly string[];
+    /** Runs are visited only where a side of some call carries this attribute. Left out: every run. */
+    readonly runAttribute?: string;
   };
   readonly defaultOptions: O;
   readonly optionsSchema?: object;

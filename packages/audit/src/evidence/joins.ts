@@ -54,6 +54,8 @@ export function joinRows(rows: readonly SpanRow[]): readonly CallRows[] {
     else place(draft, row);
   }
   const unnamed = rows.filter((row) => row.callId === undefined);
+  // Where every row names its call there is nothing left to guess.
+  if (unnamed.length === 0) return drafts;
   for (const row of unnamed.filter((each) => each.role === 'client')) {
     const holder = sameCallNearby(row, ofSpan, named);
     if (holder === undefined) open(row);

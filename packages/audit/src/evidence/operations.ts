@@ -134,6 +134,9 @@ function hasOwnName(draft: Draft): boolean {
 function distinctReceipts(
   rows: readonly ReceiptRow[],
 ): readonly (ReceiptRow & { readonly contested: boolean })[] {
+  const [only, another] = rows;
+  if (only === undefined) return [];
+  if (another === undefined) return [{ ...only, contested: false }];
   const byId = new Map<string, Map<string, ReceiptRow>>();
   for (const row of [...rows].sort((a, b) => comparePlaces(a.at, b.at))) {
     const contents = byId.get(row.receipt.receiptId) ?? new Map<string, ReceiptRow>();

@@ -31,6 +31,7 @@ export interface SideRows {
 }
 
 export function orderRows(rows: readonly SpanRow[]): readonly SpanRow[] {
+  if (rows.length < 2) return rows;
   return [...rows].sort(
     (a, b) =>
       strength(b) - strength(a) ||

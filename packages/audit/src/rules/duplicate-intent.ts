@@ -28,7 +28,7 @@ export const duplicateIntent: Rule = defineRule({
       twice:
         '{tool} was asked for twice in this run with the same arguments, under two operations: {first} and {second}',
     },
-    on: { effectKinds: ['write', 'destructive', 'unknown'] },
+    on: { effectKinds: ['write', 'destructive', 'unknown'], runAttribute: ATTR_ARGS_DIGEST },
     defaultOptions: undefined,
   },
   create: (context) => ({

@@ -36,7 +36,7 @@ export const unsafeRetry: Rule = defineRule({
       weakKey:
         '{tool} was sent again under an operation id ({source}) that does not prove the same intention',
     },
-    on: { effectKinds: ['write', 'destructive', 'unknown'] },
+    on: { effectKinds: ['write', 'destructive', 'unknown'], runAttribute: ATTR_ARGS_DIGEST },
     defaultOptions: undefined,
   },
   create: (context) => ({
