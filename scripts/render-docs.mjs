@@ -1,13 +1,15 @@
 /**
- * Renders docs/semantic-conventions.md from the built vocabulary, so that the page and the code are one source.
+ * Renders docs/semantic-conventions.md, and the decision table in docs/verdicts.md, from the built vocabulary, so that
+ * the pages and the code are one source.
  *
- *   node scripts/render-docs.mjs           writes the page
- *   node scripts/render-docs.mjs --check   exits 1 when the page is not what would be written
+ *   node scripts/render-docs.mjs           writes the pages
+ *   node scripts/render-docs.mjs --check   exits 1 when a page is not what would be written
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const PAGE = 'docs/semantic-conventions.md';
+const VERDICTS_PAGE = 'docs/verdicts.md';
 const file = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const built = (path) =>
   import(new URL(`../${path}`, import.meta.url).href).catch((error) => {
@@ -69,6 +71,13 @@ function outcomes() {
       brief,
       reasons.length === 0 ? '' : codes(reasons),
     ]),
+  );
+}
+
+function flags(briefs) {
+  return table(
+    ['flag', 'meaning'],
+    Object.entries(briefs).map(([flag, brief]) => [code(flag), brief]),
   );
 }
 
@@ -162,9 +171,13 @@ ${outcomes()}
 
 ## Flags
 
-Of a call, in \`${core.ATTR_FLAGS}\`: ${codes(core.CALL_FLAGS)}.
+Of a call, in \`${core.ATTR_FLAGS}\`:
 
-Of an operation, beside its verdict: ${codes(core.OPERATION_FLAGS)}.
+${flags(core.CALL_FLAG_BRIEFS)}
+
+Of an operation, beside its verdict:
+
+${flags(core.OPERATION_FLAG_BRIEFS)}
 
 ## Verdict of an operation
 
@@ -183,22 +196,41 @@ ${decisionTable()}
 ${rules()}
 `;
 
-if (process.argv.includes('--check')) {
-  let found = '';
+/** A page of which only the part between two marks is rendered. */
+function withDecisionTable(page) {
+  const [begin, end] = [
+    '<!-- decision table: rendered by `npm run docs` -->',
+    '<!-- end of the decision table -->',
+  ];
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (after === undefined) throw new Error(`${VERDICTS_PAGE} lacks the marks ${begin} and ${end}`);
+  const ignore = (which) => `<!-- prettier-ignore-${which} -->`;
+  return `${before}${begin}\n${ignore('start')}\n\n${decisionTable()}\n\n${ignore('end')}\n${end}${after}`;
+}
+
+function read(path) {
   try {
-    found = readFileSync(file(PAGE), 'utf8');
+    return readFileSync(file(path), 'utf8');
   } catch {
-    // Not there: every line differs.
+    return ''; // Not there: every line differs.
   }
-  if (found !== wanted) {
-    const [is, shouldBe] = [found.split('\n'), wanted.split('\n')];
-    const line = shouldBe.findIndex((text, i) => text !== is[i]);
-    const at = line < 0 ? shouldBe.length : line;
+}
+
+const verdictsPage = read(VERDICTS_PAGE);
+for (const [path, found, shouldBe] of [
+  [PAGE, read(PAGE), wanted],
+  [VERDICTS_PAGE, verdictsPage, withDecisionTable(verdictsPage)],
+]) {
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file(path), shouldBe);
+  } else if (found !== shouldBe) {
+    const [is, lines] = [found.split('\n'), shouldBe.split('\n')];
+    const line = lines.findIndex((text, i) => text !== is[i]);
+    const at = line < 0 ? lines.length : line;
     process.stderr.write(
-      `${PAGE} is stale from line ${at + 1}:\n- ${is[at] ?? '(end of file)'}\n+ ${shouldBe[at] ?? '(end of file)'}\nRun \`npm run docs\` and commit the page.\n`,
+      `${path} is stale from line ${at + 1}:\n- ${is[at] ?? '(end of file)'}\n+ ${lines[at] ?? '(end of file)'}\nRun \`npm run docs\` and commit the page.\n`,
     );
     process.exitCode = 1;
   }
-} else {
-  writeFileSync(file(PAGE), wanted);
 }

@@ -1,4 +1,4 @@
-import type { Attributes, LogInput, SpanInput } from './otlp.js';
+import type { Attributes, SpanInput } from './otlp.js';
 
 /** A secret or private text, and the part of it that must be nowhere in what leaves. */
 export interface Secret {
@@ -271,4 +271,3 @@ export const nameKeys: readonly string[] = [
   'mcp.method.name',
   'gen_ai.prompt.name',
 ];
-
