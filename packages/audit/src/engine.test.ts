@@ -1,43 +1,69 @@
-import { ATTR_ARGS_DIGEST } from '@waybill/core';
-import { describe, expect, test } from 'vitest';
-import { createEngine } from './engine.js';
-import { defineRule, type Rule } from './rule.js';
-import { buildCall, buildOperation } from './testing/builder.js';
+import { expect, test } from 'vitest';
+import { createEngine, type EngineResult } from './engine.js';
+import { defineRule, type AuditConfig, type Rule } from './rule.js';
+import { atMs, buildOperation } from './testing.js';
 
-function runRule(id: string, runAttribute?: string): Rule {
+function ruleThat(create: Rule['create']): Rule {
   return defineRule({
     meta: {
-      id,
+      id: 'acme/rule',
+      description: 'A rule of a test.',
+      docs: 'https://example.com/rule',
       defaultLevel: 'warning',
-      description: 'looks at runs',
-      messages: {},
-      ...(runAttribute === undefined ? {} : { on: { runAttribute } }),
+      messages: { found: 'found' },
       defaultOptions: undefined,
     },
-    create: () => ({ run: () => undefined }),
+    create,
   });
 }
+const reporting = ruleThat((context) => ({
+  operation: () => context.report({ messageId: 'found', at: [] }),
+}));
+const throwing = ruleThat(() => ({
+  operation: () => {
+    throw new Error('boom');
+  },
+}));
 
-const engineOf = (...rules: readonly Rule[]): ReturnType<typeof createEngine> =>
-  createEngine({ rules, config: {}, asOfUnixNano: 0n, graceNano: 0n, available: new Set(), own: [] });
-
-const plain = buildOperation({});
-const onClient = buildOperation({
-  calls: [buildCall({ client: { attributes: { [ATTR_ARGS_DIGEST]: 'd' } } })],
-});
-const onServer = buildOperation({
-  calls: [buildCall({ server: { attributes: { [ATTR_ARGS_DIGEST]: 'd' } } })],
-});
-
-describe('whose runs are visited', () => {
-  const digests = runRule('test/digests', ATTR_ARGS_DIGEST);
-  test.each([
-    ['no rule looks at runs', engineOf(), onClient, false],
-    ['the attribute is on no side', engineOf(digests), plain, false],
-    ['the attribute is on the client side', engineOf(digests), onClient, true],
-    ['the attribute is on the server side', engineOf(digests), onServer, true],
-    ['another rule looks at every run', engineOf(digests, runRule('test/all')), plain, true],
-  ])('%s', (_, engine, operation, wanted) => {
-    expect(engine.wantsRunOf(operation)).toBe(wanted);
+function run(rule: Rule, config: AuditConfig = {}): EngineResult {
+  const engine = createEngine({
+    rules: [rule],
+    config,
+    asOfUnixNano: atMs(0),
+    graceNano: 0n,
+    available: new Set(),
+    own: [],
   });
+  engine.visit(buildOperation());
+  engine.visit(buildOperation());
+  return engine.finish();
+}
+
+test('a rule that throws is one error that names it, and is not asked again', () => {
+  const { findings } = run(throwing);
+  expect(findings.map((each) => [each.rule, each.level, each.message])).toEqual([
+    ['rule-crashed', 'error', 'rule acme/rule threw: Error: boom'],
+  ]);
+});
+
+test.each([['error'], ['info']] as const)('a configured level %s wins over the default', (level) => {
+  expect(run(reporting, { rules: { 'acme/rule': level } }).findings[0]?.level).toBe(level);
+});
+
+test('a rule that is off finds nothing', () => {
+  expect(run(reporting, { rules: { 'acme/rule': 'off' } }).findings).toEqual([]);
+});
+
+// The evidence of these tests is of 2026-09-21.
+test.each([
+  { until: '2027-01-01', kept: 0, suppressed: 1, notes: 0 },
+  { until: '2020-01-01', kept: 1, suppressed: 0, notes: 1 },
+  { until: 'someday', kept: 1, suppressed: 0, notes: 1 },
+])('a suppression until $until keeps $kept finding(s)', ({ until, ...expected }) => {
+  const result = run(reporting, { suppress: [{ rule: 'acme/rule', reason: 'known', until }] });
+  expect({
+    kept: result.findings.length,
+    suppressed: result.suppressed.length,
+    notes: result.notes.length,
+  }).toEqual(expected);
 });
