@@ -138,7 +138,7 @@ describe('four states after a timeout', () => {
   ])('$state', async ({ world, operation, rules }) => {
     const report = await judge(world);
     expect(report.operations).toHaveLength(1);
-    expect(report.operations[0]).toMatchObject(operation);
+    expect(report.operations.at(0)).toMatchObject(operation);
     expect(rulesOf(report)).toEqual(expect.arrayContaining([...rules]));
   });
 });
@@ -146,7 +146,7 @@ describe('four states after a timeout', () => {
 describe('five pitfalls', () => {
   test('a JSON-RPC success proves nothing about the target', async () => {
     const report = await judge({ legs: [leg(toldSuccess, wrote)], receipts: [] });
-    expect(report.operations[0]).toMatchObject({ verdict: 'insufficient_evidence', told: 'TOOL_SUCCESS' });
+    expect(report.operations.at(0)).toMatchObject({ verdict: 'insufficient_evidence', told: 'TOOL_SUCCESS' });
     expect(rulesOf(report)).toContain('success-without-receipt');
   });
 
@@ -167,12 +167,12 @@ describe('five pitfalls', () => {
 
   test('a receipt that anybody could have written says so, and can be refused', async () => {
     const world: World = { legs: [leg(toldSuccess, wrote)], receipts: [receipt()] };
-    expect((await judge(world)).operations[0]).toMatchObject({
+    expect((await judge(world)).operations.at(0)).toMatchObject({
       verdict: 'verified_done',
       assurance: 'unsigned',
     });
     const strict = await judge({ ...world, options: { requireSigned: true } });
-    expect(strict.operations[0]).toMatchObject({ verdict: 'insufficient_evidence', assurance: 'none' });
+    expect(strict.operations.at(0)).toMatchObject({ verdict: 'insufficient_evidence', assurance: 'none' });
   });
 
   test('a hash without an object and a version is bound to nothing', async () => {
@@ -184,7 +184,7 @@ describe('five pitfalls', () => {
       hash: `sha256:${'a'.repeat(64)}`,
     });
     const report = await judge({ legs: [leg(toldSuccess, wrote)], receipts: [hashOnly] });
-    expect(report.operations[0]?.verdict).toBe('unknown_needs_reconciliation');
+    expect(report.operations.at(0)?.verdict).toBe('unknown_needs_reconciliation');
     expect(rulesOf(report)).toContain('receipt-unbound');
   });
 

@@ -8,7 +8,6 @@ function ruleThat(create: Rule['create']): Rule {
     meta: {
       id: 'acme/rule',
       description: 'A rule of a test.',
-      docs: 'https://example.com/rule',
       defaultLevel: 'warning',
       messages: { found: 'found' },
       defaultOptions: undefined,
