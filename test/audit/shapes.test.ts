@@ -10,7 +10,10 @@ const cases = JSON.parse(
 ) as readonly { readonly id: string; readonly receipts: readonly unknown[] }[];
 const receipts = cases.find((each) => each.id === 'S03')?.receipts ?? [];
 
-/** The bytes of the report. Beside the source its size, format, lines and the records that it was cut into are set alike. */
+/**
+ * The bytes of the report without what speaks of the file and not of the calls: the whole list of inputs (names, sizes,
+ * formats, damage), line numbers, and the records that the file was cut into.
+ */
 async function bytesOf(name: string): Promise<string> {
   const report = await audit({
     traces: [shapes + name],
@@ -26,6 +29,6 @@ async function bytesOf(name: string): Promise<string> {
 
 const differing = ['single-span', 'truncated-last-line', 'numbers-upperhex', 'noscope-noresource'];
 const equal = readdirSync(shapes).filter((name) => !differing.some((each) => name.includes(each)));
-test.each(equal)('%s gives the bytes of the first shape', async (name) => {
+test.each(equal)('%s gives the judgement of the first shape, byte for byte', async (name) => {
   expect(await bytesOf(name)).toBe(await bytesOf('s03-hex.json'));
 });
