@@ -15,8 +15,8 @@ import { type ClientLeg, linkTo } from './leg.js';
 export const LATE_SPAN_NAME: string = `${STAGE_EVENT_PREFIX}late_result`;
 
 /**
- * A response that came after its call had settled. The span of the call takes no more events, so the stage goes out as
- * a log record where there is a logger, and as a span of no length, linked to the call, in any case.
+ * A response that came after its call had settled. The span of the call takes no more events, so the stage goes out on
+ * a span of no length, linked to the call, whatever `stageSignal` says.
  */
 export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown): void {
   const late = leg.reading?.late(message);
