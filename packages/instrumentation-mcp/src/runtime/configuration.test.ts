@@ -243,6 +243,12 @@ describe('ids', () => {
       'derived',
     ],
     [
+      'of a source that only the serving side may name',
+      {},
+      { 'io.waybill/operationId': 'x', 'io.waybill/operationSource': 'server' },
+      'caller',
+    ],
+    [
       'of a source that is none',
       {},
       { 'io.waybill/operationId': 'x', 'io.waybill/operationSource': 'proven' },

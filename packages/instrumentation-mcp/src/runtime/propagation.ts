@@ -72,10 +72,14 @@ export function outgoingMeta(out: Outgoing): Foreign {
   return meta;
 }
 
-/** What `_meta` says about the source of its operation id. Anything outside of the closed set is a caller's own id. */
+/**
+ * What `_meta` says about the source of its operation id. Anything outside of the closed set is a caller's own id, and so
+ * is one that another server named: `server` is only ever said by the server that did it.
+ */
 export function operationSourceOf(meta: unknown): OperationSource {
   const named = readString(meta, META_OPERATION_SOURCE);
-  return OPERATION_SOURCES.find((source) => source === named) ?? 'caller';
+  const source = OPERATION_SOURCES.find((each) => each === named);
+  return source === undefined || source === 'server' ? 'caller' : source;
 }
 
 function injectTrace(meta: Foreign, ctx: Context, own: SpanContext): void {
