@@ -17,7 +17,6 @@ const built = (path) =>
   });
 
 const core = await built('packages/core/dist/esm/index.js');
-const { STAGE_REQUIREMENTS } = await built('packages/audit/dist/evidence/required-stages.js');
 
 const code = (word) => `\`${word}\``;
 const codes = (words) => words.map(code).join(' ');
@@ -58,7 +57,7 @@ function stages() {
 function requiredStages() {
   return table(
     ['side', 'one of', 'because'],
-    STAGE_REQUIREMENTS.map(({ side, anyOf, because }) => [side, codes(anyOf), because]),
+    core.STAGE_REQUIREMENTS.map(({ side, anyOf, because }) => [side, codes(anyOf), because]),
   );
 }
 

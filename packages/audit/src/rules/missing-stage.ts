@@ -1,4 +1,4 @@
-import { ATTR_EFFECT_REPLAYED, type Stage } from '@waybill/core';
+import { ATTR_EFFECT_REPLAYED, CLIENT_END_STAGES, SERVER_END_STAGES, type Stage } from '@waybill/core';
 import {
   defineRule,
   type Call,
@@ -18,17 +18,6 @@ interface MissingStage {
   readonly owedBy: readonly Stage[];
 }
 
-const clientEnds: readonly Stage[] = [
-  'client.result_received',
-  'client.timeout',
-  'client.cancelled',
-  'client.failed',
-];
-const serverEnds: readonly Stage[] = [
-  'server.result_sent',
-  'server.result_dropped',
-  'server.cancel_received',
-];
 const neverHandedOver: ReadonlySet<string> = new Set(['connect', 'dns', 'tls']);
 
 function isAbsent(side: Side, stage: Stage): boolean {
@@ -46,7 +35,7 @@ function missingAtClient(side: Side): readonly MissingStage[] {
     outcome?.outcome === 'CANCELLED' ||
     (outcome?.outcome === 'TRANSPORT_ERROR' && neverHandedOver.has(outcome.reason ?? ''));
   if (isAbsent(side, 'client.sent') && !nothingSent) missing.push({ stage: 'client.sent', owedBy: [] });
-  if (clientEnds.every((stage) => isAbsent(side, stage))) {
+  if (CLIENT_END_STAGES.every((stage) => isAbsent(side, stage))) {
     missing.push({ stage: 'client.result_received', owedBy: ['client.sent'] });
   }
   return missing;
@@ -82,7 +71,7 @@ function missingAtServer(side: Side): readonly MissingStage[] {
   ) {
     missing.push({ stage: 'server.effect_confirmed', owedBy: ['server.effect_requested'] });
   }
-  if (serverEnds.every((stage) => isAbsent(side, stage))) {
+  if (SERVER_END_STAGES.every((stage) => isAbsent(side, stage))) {
     missing.push({ stage: 'server.result_sent', owedBy: ['server.received'] });
   }
   return missing;

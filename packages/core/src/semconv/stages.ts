@@ -135,3 +135,46 @@ export function stageOfEvent(eventName: string): Stage | undefined {
 export function eventNameOf(stage: Stage): string {
   return STAGE_EVENT_PREFIX + stage;
 }
+
+/** The stages that end a call at its client: every client record holds one. */
+export const CLIENT_END_STAGES: readonly ClientStage[] = [
+  'client.result_received',
+  'client.timeout',
+  'client.cancelled',
+  'client.failed',
+];
+
+/** The stages that end a call at its server: every server record holds one. */
+export const SERVER_END_STAGES: readonly ServerStage[] = [
+  'server.result_sent',
+  'server.result_dropped',
+  'server.cancel_received',
+];
+
+export interface StageRequirement {
+  readonly side: 'client' | 'server';
+  /** One of them is owed. */
+  readonly anyOf: readonly Stage[];
+  readonly because: string;
+}
+
+/**
+ * What a complete record of one side owes. A hole is a finding only where the record of that side is there, from our
+ * emitter, not degraded and not cut; the rule `missing-stage` applies it.
+ */
+export const STAGE_REQUIREMENTS: readonly StageRequirement[] = [
+  { side: 'client', anyOf: ['client.sent'], because: 'unless nothing was handed over' },
+  { side: 'client', anyOf: CLIENT_END_STAGES, because: 'every call ends in one of them' },
+  { side: 'server', anyOf: ['server.received'], because: 'there is a server record' },
+  {
+    side: 'server',
+    anyOf: ['server.effect_confirmed', 'server.effect_failed'],
+    because: 'for every effect that was asked for',
+  },
+  {
+    side: 'server',
+    anyOf: ['server.effect_confirmed'],
+    because: 'the tool uses effect() and reported success, and no earlier result was replayed',
+  },
+  { side: 'server', anyOf: SERVER_END_STAGES, because: 'every request ends in one of them' },
+];
