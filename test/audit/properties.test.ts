@@ -2,7 +2,7 @@ import { audit } from '@waybill/audit';
 import type { AuditReport } from '@waybill/audit';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { asRecords, asSource } from './inputs.js';
+import { asRecords, asSource, bytesOf } from './inputs.js';
 import { inputsOf, timeAt } from './matrix/world.js';
 import type { Leg, Recorded, World } from './matrix/world.js';
 
@@ -112,16 +112,6 @@ function run(world: World): Promise<AuditReport> {
   return audit(inputs, options);
 }
 
-/** Everything that is said of operations, without the places where it was read. */
-function said(report: AuditReport): unknown {
-  return {
-    asOf: report.asOf,
-    operations: operationsOf(report),
-    findings: report.findings.map((finding) => ({ ...finding, at: undefined })),
-    summary: report.summary,
-  };
-}
-
 function linesOf(world: World): readonly string[] {
   const [source] = inputsOf(world).inputs.traces;
   if (source === undefined || typeof source === 'string' || source.kind !== 'bytes') return [];
@@ -153,7 +143,7 @@ describe('the same evidence gives the same report', () => {
           },
           options,
         );
-        expect(said(other)).toEqual(said(await audit(inputs, options)));
+        expect(bytesOf(other)).toBe(bytesOf(await audit(inputs, options)));
       }),
       RUNS,
     );
@@ -288,5 +278,5 @@ function changed(recorded: Recorded, asOf: bigint): Recorded {
 }
 
 function operationsOf(report: AuditReport): unknown {
-  return report.operations.map((operation) => ({ ...operation, evidence: undefined }));
+  return report.operations.map((operation) => ({ ...operation, places: undefined }));
 }

@@ -23,6 +23,10 @@
   };
   const levelTones = { error: 'bad', warning: 'doubt', info: 'soft' };
 
+  const placesOf = new Map();
+  report.operations.forEach((operation, index) => placesOf.set(operation, report.places.operations[index]));
+  report.findings.forEach((finding, index) => placesOf.set(finding, report.places.findings[index]));
+
   const findingsOf = new Map();
   for (const finding of report.findings) {
     const key = finding.operation ?? '';
@@ -45,15 +49,17 @@
     return made;
   }
 
-  function placeText(at) {
-    const path = paths.get(at.source) ?? at.source;
-    if (at.line !== undefined) return `${path}:${at.line}`;
-    if (at.offset !== undefined) return `${path}@${at.offset}`;
-    return at.spanId === undefined ? path : `${path} span ${at.spanId}`;
+  /** `s1:3` as `traces.jsonl:3`; each place once. */
+  function placeTexts(places) {
+    const texts = places.map((place) => {
+      const id = /^[^:@]+/.exec(place)?.[0] ?? place;
+      return (paths.get(id) ?? id) + place.slice(id.length);
+    });
+    return [...new Set(texts)];
   }
 
   function findingItem(finding) {
-    const places = [...new Set(finding.at.map(placeText))].join(', ');
+    const places = placeTexts(placesOf.get(finding)).join(', ');
     return element(
       'li',
       {},
@@ -222,7 +228,11 @@
       found.length === 0
         ? element('p', { class: 'soft' }, 'none')
         : element('ul', {}, ...found.map(findingItem)),
-      element('p', { class: 'soft mono' }, `evidence: ${operation.evidence.slice(0, 40).join(' ')}`),
+      element(
+        'p',
+        { class: 'soft mono' },
+        `evidence: ${placeTexts(placesOf.get(operation)).slice(0, 40).join(' ')}`,
+      ),
     ];
     return element('tr', {}, element('td', { class: 'details', colspan: '6' }, ...body));
   }

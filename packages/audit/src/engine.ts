@@ -13,7 +13,8 @@ import type {
   Suppression,
 } from './rule.js';
 import type { Finding, NotEvaluated, SuppressedFinding } from './report.js';
-import { comparePlaces, compareText } from './evidence/rows.js';
+import { compareText } from './evidence/rows.js';
+import { compareEvidence } from './places.js';
 import { formatMessage } from './rules/message.js';
 import { ruleCrashed } from './rules/rule-crashed.js';
 
@@ -230,7 +231,7 @@ function makeFinding(parts: FindingParts): Finding {
     operation: operation?.key ?? null,
     callId: call?.callId ?? null,
     tool: call?.tool ?? operation?.tool ?? null,
-    at: [...parts.at].sort(comparePlaces),
+    at: [...parts.at].sort(compareEvidence),
     message: parts.message,
     messageId: parts.messageId,
     fingerprint: fingerprintOf(parts.rule, operation?.key ?? parts.message, ordinal, parts.messageId),
@@ -266,7 +267,7 @@ function distinctFindings(findings: readonly Finding[]): readonly Finding[] {
       compareText(a.rule, b.rule) ||
       compareText(a.callId ?? '', b.callId ?? '') ||
       compareText(a.message, b.message) ||
-      comparePlaces(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }),
+      compareEvidence(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }),
   );
   const seen = new Set<string>();
   return sorted.filter((finding) => {

@@ -2,14 +2,15 @@
 import { ATTR_REPLY_STATE } from '@waybill/core';
 import { attributeOf, kindOf, targetRead } from './evidence/facts.js';
 import type { JudgedOperation } from './evidence/index.js';
-import { comparePlaces } from './evidence/rows.js';
 import { outcomeOf, stagesOf } from './evidence/side.js';
+import { compareEvidence, evidenceName, placeName } from './places.js';
 import type { ReportCall, ReportOperation, ReportServerSide } from './report.js';
 import type { EvidenceRef } from './rule.js';
 
 export function operationOfReport({ group, judgement, operation }: JudgedOperation): ReportOperation {
   const { decision } = judgement;
   const target = targetRead(judgement);
+  const evidence = evidenceOf({ group, judgement, operation });
   return {
     key: group.key,
     operationId: group.operationId ?? null,
@@ -49,7 +50,8 @@ export function operationOfReport({ group, judgement, operation }: JudgedOperati
             fenced: target.fenced,
             relation: target.relation,
           },
-    evidence: evidenceOf({ group, judgement, operation }),
+    evidence: evidence.map(evidenceName),
+    places: evidence.map(placeName),
   };
 }
 
@@ -88,26 +90,16 @@ function sideOfReport(rows: JudgedOperation['group']['calls'][number]['client'])
   };
 }
 
-function evidenceOf({ group }: JudgedOperation): readonly string[] {
-  const places: EvidenceRef[] = [
-    ...group.calls.flatMap((call) => [...call.client, ...call.server].map((row) => row.at)),
-    ...group.receipts.map((row) => row.at),
-    ...group.misbound.map((row) => row.at),
-    ...group.broken.map((row) => row.at),
-    ...group.targets.map((row) => row.at),
-    ...group.outbox.map((row) => row.at),
-  ];
-  return [
-    ...new Set(
-      places
-        .sort(comparePlaces)
-        .map((at) =>
-          at.line === undefined
-            ? at.offset === undefined
-              ? at.source
-              : `${at.source}@${at.offset}`
-            : `${at.source}:${at.line}`,
-        ),
+/** Rows of one side may come in the order in which they were read; here they stand by their ids. */
+function evidenceOf({ group }: JudgedOperation): readonly EvidenceRef[] {
+  const spans = group.calls.flatMap((call) =>
+    [call.client, call.server].flatMap((rows) =>
+      rows
+        .map((row): EvidenceRef => ({ ...row.at, traceId: row.traceId, spanId: row.spanId }))
+        .sort(compareEvidence),
     ),
-  ];
+  );
+  const receipts = new Set([...group.receipts, ...group.misbound]);
+  const besides = [...receipts, ...group.broken, ...group.targets, ...group.outbox].map((row) => row.at);
+  return [...spans, ...besides.sort(compareEvidence)];
 }

@@ -130,8 +130,13 @@ export interface ReportOperation {
   readonly calls: readonly ReportCall[];
   readonly receipts: readonly ReportReceipt[];
   readonly target: ReportTarget | null;
-  /** `source:line` of everything that was used, for instance `s1:3`, `receipts:1`. */
+  /**
+   * Names of everything that was used: `span:<trace id>:<span id>` call by call, client before server, then
+   * `receipt:<id>`; a record without an id of its own by its place. The same in every export of the same evidence.
+   */
   readonly evidence: readonly string[];
+  /** Where each entry of `evidence` was read, in its order: `s1:3`, `receipts:1`, in binary inputs `s1@4096`. */
+  readonly places: readonly string[];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The story of one operation in sentences, each with the evidence that it rests on. */
 import { OUTCOMES, STAGES, VERDICTS, VERDICT_ROWS, type Action } from '@waybill/core';
 import type { AuditReport, Finding, ReportCall, ReportClientSide, ReportOperation } from '../report.js';
+import { placeName } from '../places.js';
 import { jsonFinding, jsonOperation } from './json.js';
 import { findingsByOperation, isoTime, pathsOf, placeTexts, plural, printable } from './text.js';
 
@@ -149,7 +150,7 @@ export function* explainOperation(report: AuditReport, operation: ReportOperatio
     '',
     findings.length === 0 ? 'No finding.' : `${plural(findings.length, 'finding')}:`,
     ...findings.flatMap((finding) => findingStory(finding, paths)),
-    `Evidence: ${operation.evidence.map((place) => withPath(place, paths)).join(', ')}`,
+    `Evidence: ${[...new Set(operation.places)].map((place) => withPath(place, paths)).join(', ')}`,
   ];
   for (const line of lines) yield `${line}\n`;
 }
@@ -168,8 +169,15 @@ function withPath(place: string, paths: ReadonlyMap<string, string>): string {
   return printable((paths.get(id) ?? id) + place.slice(id.length));
 }
 
-/** The operation and its findings as in the JSON report. */
+/** The operation and its findings as in the JSON report, each with the places where its evidence was read. */
 export function explainJson(report: AuditReport, operation: ReportOperation): string {
   const findings = findingsByOperation(report).get(operation.key) ?? [];
-  return `${JSON.stringify({ operation: jsonOperation(operation), findings: findings.map(jsonFinding) }, null, 2)}\n`;
+  return `${JSON.stringify(
+    {
+      operation: { ...jsonOperation(operation), places: operation.places },
+      findings: findings.map((finding) => ({ ...jsonFinding(finding), places: finding.at.map(placeName) })),
+    },
+    null,
+    2,
+  )}\n`;
 }

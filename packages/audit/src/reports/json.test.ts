@@ -60,3 +60,32 @@ test('one operation and one finding a line', () => {
   expect(lines.filter((line) => line.startsWith('    {"key":'))).toHaveLength(2);
   expect(lines.filter((line) => line.startsWith('    {"rule":'))).toHaveLength(2);
 });
+
+test('where evidence was read stands in inputs and places alone', () => {
+  const whole = JSON.parse(text(full)) as {
+    readonly inputs?: unknown;
+    places?: { readonly operations: readonly unknown[]; readonly findings: readonly unknown[] };
+    readonly findings: readonly { readonly at: readonly object[] }[];
+  };
+  expect(whole.findings[0]?.at).toEqual([
+    { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'a000000000000001' },
+  ]);
+  expect(whole.places).toEqual({
+    gaps: [['s1:17']],
+    operations: [
+      ['s1:1', 's1:2', 'receipts:1'],
+      ['s1:1', 's1:2', 'receipts:1'],
+    ],
+    findings: [['s1:1']],
+    suppressed: [['s1:1']],
+  });
+});
+
+test('a record without an id of its own is named by its place', () => {
+  const at = [
+    { source: 'targets', line: 3 },
+    { source: 'receipts', line: 2, receiptId: 'r-1' },
+  ];
+  const whole = JSON.parse(text(buildReport([], [buildFinding({ at })]))) as typeof full;
+  expect(whole.findings[0]?.at).toEqual([{ source: 'targets', line: 3 }, { receiptId: 'r-1' }]);
+});

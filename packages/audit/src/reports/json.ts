@@ -13,6 +13,7 @@ import type {
   ReportServerSide,
   SuppressedFinding,
 } from '../report.js';
+import { namedParts, placeName } from '../places.js';
 import type { EvidenceRef, Gap } from '../rule.js';
 
 /** Relative to the package, like every reference of the project to itself. */
@@ -22,20 +23,14 @@ export const REPORT_SCHEMA = '@waybill/audit/schemas/report-1.json';
 export type JsonValue =
   string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
-export function jsonPlace(at: EvidenceRef): JsonValue {
-  return {
-    source: at.source,
-    line: at.line,
-    offset: at.offset,
-    traceId: at.traceId,
-    spanId: at.spanId,
-    event: at.event,
-    receiptId: at.receiptId,
-  };
+/** A piece of evidence by its name; a record without an id of its own by its place. */
+export function jsonEvidence(at: EvidenceRef): JsonValue {
+  const { source, line, offset, traceId, spanId, event, receiptId } = namedParts(at);
+  return { source, line, offset, traceId, spanId, event, receiptId };
 }
 
 function jsonGap(gap: Gap): JsonValue {
-  return { kind: gap.kind, at: jsonPlace(gap.at), note: gap.note };
+  return { kind: gap.kind, at: jsonEvidence(gap.at), note: gap.note };
 }
 
 function jsonDamage(damage: ReportDamage): JsonValue {
@@ -140,7 +135,7 @@ export function jsonFinding(finding: Finding): { readonly [key: string]: JsonVal
     operation: finding.operation,
     callId: finding.callId,
     tool: finding.tool,
-    at: finding.at.map(jsonPlace),
+    at: finding.at.map(jsonEvidence),
     message: finding.message,
     messageId: finding.messageId,
     fingerprint: finding.fingerprint,
@@ -203,14 +198,63 @@ function* list<T>(name: string, items: Iterable<T>, toJson: (item: T) => JsonVal
   yield count === 0 ? ']' : '\n  ]';
 }
 
+/** Text that is written later, held as bytes: some twenty of them an operation. */
+class Held {
+  readonly #pieces: Buffer[] = [];
+  #last = '';
+  #count = 0;
+
+  add(places: readonly string[]): void {
+    this.#last += `${this.#count === 0 ? '' : ','}\n      ${JSON.stringify(places)}`;
+    this.#count += 1;
+    if (this.#last.length > 64 * 1024) this.#close();
+  }
+
+  *list(name: string): Generator<string> {
+    this.#close();
+    yield `\n    ${JSON.stringify(name)}: [`;
+    for (const piece of this.#pieces) yield piece.toString('utf8');
+    yield this.#count === 0 ? ']' : '\n    ]';
+  }
+
+  #close(): void {
+    this.#pieces.push(Buffer.from(this.#last, 'utf8'));
+    this.#last = '';
+  }
+}
+
+/** The places where evidence was read, in the order of what refers to it: the only part, beside `inputs`, that names them. */
+function* places(report: AuditReport, operations: Held): Generator<string> {
+  const of = (items: Iterable<{ readonly at: readonly EvidenceRef[] }>): Held => {
+    const held = new Held();
+    for (const { at } of items) held.add(at.map(placeName));
+    return held;
+  };
+  yield ',\n  "places": {';
+  yield* of(report.coverage.gaps.map(({ at }) => ({ at: [at] }))).list('gaps');
+  yield ',';
+  yield* operations.list('operations');
+  yield ',';
+  yield* of(report.findings).list('findings');
+  yield ',';
+  yield* of(report.suppressed).list('suppressed');
+  yield '\n  }';
+}
+
 /**
  * The report in pieces: the head indented, then one operation and one finding a line, so that a large report is never
- * one string in memory, and two reports can be compared line by line.
+ * one string in memory, and two reports can be compared line by line. Everything about where the evidence was read
+ * stands in `inputs` and `places`; the rest is the same bytes for the same evidence in another format or file.
  */
 export function* renderJson(report: AuditReport): Generator<string> {
   yield JSON.stringify(jsonHead(report), null, 2).slice(0, -2);
-  yield* list('operations', report.operations, jsonOperation);
+  const held = new Held();
+  yield* list('operations', report.operations, (operation) => {
+    held.add(operation.places);
+    return jsonOperation(operation);
+  });
   yield* list('findings', report.findings, jsonFinding);
   yield* list('suppressed', report.suppressed, jsonSuppressed);
+  yield* places(report, held);
   yield '\n}\n';
 }

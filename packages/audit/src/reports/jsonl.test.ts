@@ -27,6 +27,9 @@ test('one line each, named by its type', () => {
 });
 
 test('the lines hold what the JSON report holds', () => {
-  const whole = JSON.parse([...renderJson(report)].join('')) as { readonly operations: readonly object[] };
-  expect(lines[2]).toEqual({ type: 'operation', ...whole.operations[1] });
+  const whole = JSON.parse([...renderJson(report)].join('')) as {
+    readonly operations: readonly object[];
+    readonly places: { readonly operations: readonly unknown[] };
+  };
+  expect(lines[2]).toEqual({ type: 'operation', ...whole.operations[1], places: whole.places.operations[1] });
 });

@@ -80,7 +80,8 @@ export function buildReportOperation(input: Partial<ReportOperation> = {}): Repo
       },
     ],
     target: null,
-    evidence: ['s1:1', 's1:2', 'receipts:1'],
+    evidence: [`span:${TRACE}:a000000000000001`, `span:${TRACE}:b000000000000001`, 'receipt:r-1'],
+    places: ['s1:1', 's1:2', 'receipts:1'],
     ...input,
   };
 }
