@@ -105,6 +105,17 @@ describe('stages', () => {
     expect(lines()).toHaveLength(8);
     expect(lines().every((record) => record.traceId === span.spanContext().traceId)).toBe(true);
     expect(lines()[0]?.attributes).toContainEqual({ key: 'waybill.stage.seq', value: { intValue: '1' } });
+    // A line may be all that is left of a call: it says of which.
+    for (const { attributes } of lines()) {
+      for (const [key, value] of [
+        ['mcp.method.name', { stringValue: 'tools/call' }],
+        ['gen_ai.tool.name', { stringValue: 'buy' }],
+        ['waybill.call.attempt', { intValue: '1' }],
+        ['jsonrpc.request.id', { stringValue: span.attributes['jsonrpc.request.id'] }],
+      ] as const) {
+        expect(attributes).toContainEqual({ key, value });
+      }
+    }
     await call('look');
     expect(lines()).toHaveLength(8);
     rmSync(folder, { recursive: true });

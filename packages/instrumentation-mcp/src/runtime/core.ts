@@ -7,6 +7,7 @@ import type { CallScope } from './client/call-scope.js';
 import type { ClientLeg } from './client/leg.js';
 import type { Connection } from './connection.js';
 import type { Attempt } from './ids.js';
+import type { Journal } from './journal.js';
 import type { Instruments } from './metrics.js';
 import { createInstruments } from './metrics.js';
 import type { ServerCall } from './server/call.js';
@@ -64,7 +65,7 @@ export interface RuntimeCore {
   };
   readonly instruments: () => Instruments;
   /** Open stage journals by path: one descriptor a path for the life of the process. */
-  readonly journals: Map<string, number>;
+  readonly journals: Map<string, Journal>;
   /** Failures of our own code by hook point. */
   readonly failures: Map<string, number>;
   config(): McpInstrumentationConfig;

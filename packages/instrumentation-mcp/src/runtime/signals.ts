@@ -1,28 +1,40 @@
-import { openSync, writeSync } from 'node:fs';
 import type { Context, Span } from '@opentelemetry/api';
 import { SeverityNumber } from '@opentelemetry/api-logs';
 import {
   ATTR_BOUNDARY_ID,
+  ATTR_CALL_ATTEMPT,
+  ATTR_CALL_CONTINUES,
   ATTR_CALL_ID,
   ATTR_EFFECT_KIND,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_JSONRPC_REQUEST_ID,
+  ATTR_MCP_METHOD_NAME,
   ATTR_OPERATION_ID,
   ATTR_OPERATION_SOURCE,
   ATTR_RUN_ID,
   ATTR_RUN_SOURCE,
+  type JsonRpcId,
   eventNameOf,
 } from '@waybill/core';
+import type { ToolCallInfo } from '../types.js';
 import type { RuntimeCore } from './core.js';
 import type { CallIds } from './ids.js';
-import { type StageRecorder, type StageSink, createStageRecorder, spanEventSink } from './stages.js';
+import { openJournal } from './journal.js';
+import {
+  type StageAttributes,
+  type StageRecorder,
+  type StageSink,
+  createStageRecorder,
+  spanEventSink,
+} from './stages.js';
 
 const SIGNALS = ['span_events', 'logs', 'both'] as const;
 type StageSignal = (typeof SIGNALS)[number];
 
-interface SignalTarget {
-  readonly side: 'client' | 'server';
-  readonly span: Span;
-  readonly context: Context;
-  readonly ids: CallIds;
+interface SignalTarget extends CallTarget {
+  readonly info: ToolCallInfo;
+  /** JSON-RPC id of the request; undefined while it has none. */
+  requestId(): JsonRpcId | undefined;
 }
 
 /** The recorder of a call: span events, log records and the journal, as configured. */
@@ -45,8 +57,15 @@ function stageSignal(core: RuntimeCore): StageSignal {
   return SIGNALS.find((signal) => signal === named) ?? 'span_events';
 }
 
+interface CallTarget {
+  readonly side: 'client' | 'server';
+  readonly span: Span;
+  readonly context: Context;
+  readonly ids: CallIds;
+}
+
 /** Ids that every record of a stage carries, since it may arrive without its span. */
-export function stageIdentity(core: RuntimeCore, target: SignalTarget): Record<string, string> {
+export function stageIdentity(core: RuntimeCore, target: CallTarget): Record<string, string> {
   const { ids } = target;
   return {
     [ATTR_BOUNDARY_ID]: core.boundaryId(target.side),
@@ -58,8 +77,37 @@ export function stageIdentity(core: RuntimeCore, target: SignalTarget): Record<s
   };
 }
 
+/** And what the call was, which the span says where there is one. */
+function callIdentity(core: RuntimeCore, target: SignalTarget): StageAttributes {
+  const { ids, info } = target;
+  return {
+    ...stageIdentity(core, target),
+    [ATTR_MCP_METHOD_NAME]: info.method,
+    ...(info.tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: info.tool }),
+    [ATTR_CALL_ATTEMPT]: ids.attempt,
+    ...(ids.continues === undefined ? {} : { [ATTR_CALL_CONTINUES]: ids.continues }),
+  };
+}
+
+/**
+ * A record on its own is joined by its call id: a stage that names another call, such as a reply that was crossed on the
+ * way, must not carry itself over to that one. The event of the span says whose the reply was.
+ */
+function stageAttributes(
+  identity: StageAttributes,
+  target: SignalTarget,
+  attributes: StageAttributes,
+): StageAttributes {
+  const id = target.requestId();
+  return {
+    ...attributes,
+    ...identity,
+    ...(id === undefined ? {} : { [ATTR_JSONRPC_REQUEST_ID]: String(id) }),
+  };
+}
+
 function logSink(core: RuntimeCore, target: SignalTarget): StageSink {
-  const identity = stageIdentity(core, target);
+  const identity = callIdentity(core, target);
   return (stage, attributes) => {
     core.guard('stage.log', () => {
       core.deps.logger()?.emit({
@@ -67,60 +115,29 @@ function logSink(core: RuntimeCore, target: SignalTarget): StageSink {
         severityNumber: SeverityNumber.INFO,
         timestamp: Date.now(),
         context: target.context,
-        attributes: { ...identity, ...attributes },
+        attributes: { ...stageAttributes(identity, target, attributes) },
       });
     });
   };
 }
 
-/**
- * One OTLP JSON line a stage, written before the call goes on: the only form of a stage that survives SIGKILL. Nothing
- * is buffered in this process; the kernel has the line when `writeSync` returns.
- */
+/** One OTLP JSON line a stage, written before the call goes on. */
 function journalSink(core: RuntimeCore, path: string, target: SignalTarget): StageSink {
-  const identity = stageIdentity(core, target);
-  const spanContext = target.span.spanContext();
+  const identity = callIdentity(core, target);
+  const { traceId, spanId } = target.span.spanContext();
   return (stage, attributes) => {
     core.guard('stage.journal', () => {
-      let descriptor = core.journals.get(path);
-      if (descriptor === undefined) {
-        descriptor = openSync(path, 'a', 0o600);
-        core.journals.set(path, descriptor);
+      let journal = core.journals.get(path);
+      if (journal === undefined) {
+        journal = openJournal(path);
+        core.journals.set(path, journal);
       }
-      const now = unixNano();
-      const record = {
-        timeUnixNano: now,
-        observedTimeUnixNano: now,
-        severityNumber: SeverityNumber.INFO,
+      journal.append({
         eventName: eventNameOf(stage),
-        traceId: spanContext.traceId,
-        spanId: spanContext.spanId,
-        attributes: Object.entries({ ...identity, ...attributes }).map(([key, value]) => ({
-          key,
-          value: otlpValue(value),
-        })),
-      };
-      writeSync(
-        descriptor,
-        `${JSON.stringify({
-          resourceLogs: [
-            { resource: {}, scopeLogs: [{ scope: { name: JOURNAL_SCOPE }, logRecords: [record] }] },
-          ],
-        })}\n`,
-      );
+        traceId,
+        spanId,
+        attributes: stageAttributes(identity, target, attributes),
+      });
     });
   };
-}
-
-const JOURNAL_SCOPE = '@waybill/instrumentation-mcp';
-
-function unixNano(): string {
-  const micros = Math.round((performance.timeOrigin + performance.now()) * 1000);
-  return `${micros}000`;
-}
-
-function otlpValue(value: string | number | boolean): Record<string, unknown> {
-  if (typeof value === 'string') return { stringValue: value };
-  if (typeof value === 'boolean') return { boolValue: value };
-  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }

@@ -57,7 +57,14 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     ids,
     stages:
       ids !== undefined && answersCall(info.method)
-        ? recorderFor(core, { side: 'client', span: started.span, context: started.context, ids })
+        ? recorderFor(core, {
+            side: 'client',
+            span: started.span,
+            context: started.context,
+            ids,
+            info,
+            requestId: () => leg.id,
+          })
         : undefined,
     options: request.options,
     scope,

@@ -93,7 +93,7 @@ export function openCall(
     span,
     context: ctx,
     ids,
-    stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids }),
+    stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids, info, requestId: () => id }),
     remoteParent: incoming.remote,
     echo: ids !== undefined && ids.callId === remote.callId,
     answer: isHttp ? sockets?.current() : undefined,
