@@ -100,6 +100,19 @@ function evidenceOf({ group }: JudgedOperation): readonly EvidenceRef[] {
     ),
   );
   const receipts = new Set([...group.receipts, ...group.misbound]);
-  const besides = [...receipts, ...group.broken, ...group.targets, ...group.outbox].map((row) => row.at);
+  const besides = distinct([...receipts, ...group.broken, ...group.targets, ...group.outbox]);
   return [...spans, ...besides.sort(compareEvidence)];
+}
+
+/** A record that was given twice is one fact, and its first place is named. */
+function distinct(rows: readonly { readonly at: EvidenceRef }[]): EvidenceRef[] {
+  if (rows.length < 2) return rows.map((row) => row.at);
+  const first = new Map<string, EvidenceRef>();
+  for (const { at, ...content } of rows.toSorted((a, b) => compareEvidence(a.at, b.at))) {
+    const key = JSON.stringify(content, (_, value: unknown) =>
+      typeof value === 'bigint' ? `${value}n` : value,
+    );
+    if (!first.has(key)) first.set(key, at);
+  }
+  return [...first.values()];
 }
