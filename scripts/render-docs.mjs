@@ -24,10 +24,10 @@ const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
 const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
-function attributes() {
+function attributes(definitions) {
   return table(
     ['attribute', 'type', 'where', 'meaning'],
-    core.ATTRIBUTES.map(({ key, type, where, brief, values, aliases }) => [
+    definitions.map(({ key, type, where, brief, values, aliases }) => [
       code(key),
       code(type),
       where,
@@ -144,7 +144,13 @@ This page is rendered from \`packages/core/src/semconv\` and \`packages/core/src
 
 Attributes of MCP, HTTP, network and errors are those of the OpenTelemetry conventions. Waybill adds:
 
-${attributes()}
+${attributes(core.ATTRIBUTES)}
+
+## What the audit backend says
+
+\`waybill serve\` sends log events \`${core.EVENT_VERDICT}\` and \`${core.EVENT_FINDING}\` in the trace and under the span of the operation's first client span, and, when asked for, verdict spans. No span of an application carries these attributes.
+
+${attributes(core.JUDGEMENT_ATTRIBUTES)}
 
 ## Keys in \`_meta\`
 

@@ -2,7 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { ATTRIBUTES, ATTRIBUTE_ALIASES, DURATION_BOUNDARIES_SECONDS, OUTCOMES } from '@waybill/core';
+import {
+  ATTRIBUTES,
+  ATTRIBUTE_ALIASES,
+  DURATION_BOUNDARIES_SECONDS,
+  JUDGEMENT_ATTRIBUTES,
+  OUTCOMES,
+} from '@waybill/core';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { patterns } from '../../../scripts/collector/patterns.mjs';
@@ -27,6 +33,7 @@ describe('the configuration files', () => {
   });
 
   const known = new Set([...ATTRIBUTES.map(({ key }) => key), ...ATTRIBUTE_ALIASES.keys()]);
+  const said = new Set(JUDGEMENT_ATTRIBUTES.map(({ key }) => key));
   it.each(files)('$name names no attribute of ours that does not exist', ({ text }) => {
     const named = [
       ...text.matchAll(
@@ -36,7 +43,7 @@ describe('the configuration files', () => {
       .map((match) => match[1] ?? match[2] ?? match[3] ?? match[4] ?? '')
       // Its own carrier of a name between two processors.
       .filter((key) => key !== 'waybill.scrub.name');
-    expect(named.filter((key) => !known.has(key))).toStrictEqual([]);
+    expect(named.filter((key) => !known.has(key) && !said.has(key))).toStrictEqual([]);
   });
 
   it.each(files.filter(({ text }) => text.includes('transform/scrub:')))(
@@ -62,6 +69,22 @@ describe('the configuration files', () => {
     const id = /\.(run|call|operation|parent|boundary)\.id$|\.continues$/;
     expect(single.filter((key) => !kept('log').has(key))).toStrictEqual([]);
     expect(single.filter((key) => !id.test(key) && !kept('spanevent').has(key))).toStrictEqual([]);
+  });
+
+  it('let everything that the audit backend says through on its way back', () => {
+    const text = read('collector-config/src/parts/findings.yaml');
+    const kept = (place: string): ReadonlySet<string | undefined> =>
+      new Set(
+        [
+          ...(
+            new RegExp(`keep_keys\\(${place}\\.attributes, \\[([^\\]]*)\\]`).exec(text)?.[1] ?? ''
+          ).matchAll(/"([^"]+)"/g),
+        ].map((match) => match[1]),
+      );
+    const onSpans = JUDGEMENT_ATTRIBUTES.filter(({ where }) => where.includes('verdict spans'));
+    expect(onSpans.length).toBeGreaterThan(8);
+    expect(onSpans.filter(({ key }) => !kept('span').has(key))).toStrictEqual([]);
+    expect(JUDGEMENT_ATTRIBUTES.filter(({ key }) => !kept('log').has(key))).toStrictEqual([]);
   });
 
   it('name only outcomes that exist', () => {

@@ -329,7 +329,11 @@ describe.skipIf(path === undefined)('verdicts and findings', () => {
       {
         eventName: 'waybill.finding',
         body: 'The caller gave up on row-42:done:v1; the effect was confirmed. Owner: jane.roe@mail.example',
-        attributes: { 'waybill.operation.id': 'row-42:done:v1', rule: 'reply-lost' },
+        attributes: {
+          'waybill.operation.id': 'row-42:done:v1',
+          'waybill.finding.rule': 'reply-lost',
+          note: 'text-of-somebody-else',
+        },
       },
     ]);
     expect(await post(running.ports.findings, 'logs', finding)).toBe(200);
@@ -341,6 +345,7 @@ describe.skipIf(path === undefined)('verdicts and findings', () => {
     expect(line).toContain('reply-lost');
     expect(line).toMatch(/"traceId":"[0-9a-f]{32}"/);
     expect(line).not.toContain('jane.roe');
+    expect(line).not.toContain('text-of-somebody-else');
     await delay(1_500);
     expect(sink.bodies).toStrictEqual([]);
   });

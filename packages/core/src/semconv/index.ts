@@ -1,6 +1,7 @@
 export * from './attributes.js';
 export * from './conventions.js';
 export * from './flags.js';
+export * from './judgements.js';
 export * from './meta.js';
 export * from './outcomes.js';
 export * from './rules.js';

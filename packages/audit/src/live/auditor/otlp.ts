@@ -1,6 +1,32 @@
 /** Events as OTLP JSON: log records `waybill.verdict` and `waybill.finding`, and, when asked for, one span each. */
 import { createHash } from 'node:crypto';
-import { ATTR_CALL_ID, ATTR_OPERATION_ID, ATTR_RUN_ID, ATTR_GEN_AI_TOOL_NAME } from '@waybill/core';
+import {
+  ATTR_CALL_ID,
+  ATTR_EVENT_ID,
+  ATTR_FINDING_CERTAINTY,
+  ATTR_FINDING_EVIDENCE,
+  ATTR_FINDING_FINGERPRINT,
+  ATTR_FINDING_LEVEL,
+  ATTR_FINDING_RULE,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_OPERATION_ID,
+  ATTR_OPERATION_KEY,
+  ATTR_RUN_ID,
+  ATTR_VERDICT,
+  ATTR_VERDICT_ACTION,
+  ATTR_VERDICT_ASSURANCE,
+  ATTR_VERDICT_EFFECT,
+  ATTR_VERDICT_EVIDENCE,
+  ATTR_VERDICT_FINDINGS,
+  ATTR_VERDICT_FLAGS,
+  ATTR_VERDICT_PREVIOUS,
+  ATTR_VERDICT_REASON,
+  ATTR_VERDICT_REVISION,
+  ATTR_VERDICT_RULE,
+  ATTR_VERDICT_TOLD,
+  EVENT_FINDING,
+  EVENT_VERDICT,
+} from '@waybill/core';
 import { VERDICT_SCOPE } from './auditor.js';
 import type { EventFinding, StateEvent } from './events.js';
 
@@ -60,15 +86,15 @@ function recordsOf(event: StateEvent): readonly object[] {
     records.push({
       ...common(event),
       ...SEVERITY[level],
-      eventName: 'waybill.verdict',
+      eventName: EVENT_VERDICT,
       body: { stringValue: `${operation.verdict}: ${operation.key}` },
       attributes: attributes({
         ...verdictAttributes(event),
-        'waybill.verdict.previous': event.previous,
-        'waybill.verdict.revision': event.revision,
-        'waybill.verdict.flags': operation.flags,
-        'waybill.verdict.findings': event.rules,
-        'waybill.event.id': eventId(event, 'verdict'),
+        [ATTR_VERDICT_PREVIOUS]: event.previous,
+        [ATTR_VERDICT_REVISION]: event.revision,
+        [ATTR_VERDICT_FLAGS]: operation.flags,
+        [ATTR_VERDICT_FINDINGS]: event.rules,
+        [ATTR_EVENT_ID]: eventId(event, 'verdict'),
       }),
     });
   }
@@ -76,7 +102,7 @@ function recordsOf(event: StateEvent): readonly object[] {
     records.push({
       ...common(event),
       ...SEVERITY[finding.level],
-      eventName: 'waybill.finding',
+      eventName: EVENT_FINDING,
       body: { stringValue: finding.message },
       attributes: attributes({ ...findingAttributes(event, finding) }),
     });
@@ -97,33 +123,33 @@ function verdictAttributes(event: StateEvent): Readonly<Record<string, unknown>>
   const { operation } = event;
   if (operation === null) return {};
   return {
-    'waybill.operation.key': operation.key,
+    [ATTR_OPERATION_KEY]: operation.key,
     [ATTR_OPERATION_ID]: operation.operationId,
     [ATTR_RUN_ID]: operation.runId,
     [ATTR_GEN_AI_TOOL_NAME]: operation.tool,
-    'waybill.verdict': operation.verdict,
-    'waybill.verdict.rule': operation.rule,
-    'waybill.verdict.reason': operation.reason,
-    'waybill.verdict.action': operation.action,
-    'waybill.verdict.told': operation.told,
-    'waybill.verdict.effect': operation.effect,
-    'waybill.verdict.evidence': operation.evidence,
-    'waybill.verdict.assurance': operation.assurance,
+    [ATTR_VERDICT]: operation.verdict,
+    [ATTR_VERDICT_RULE]: operation.rule,
+    [ATTR_VERDICT_REASON]: operation.reason,
+    [ATTR_VERDICT_ACTION]: operation.action,
+    [ATTR_VERDICT_TOLD]: operation.told,
+    [ATTR_VERDICT_EFFECT]: operation.effect,
+    [ATTR_VERDICT_EVIDENCE]: operation.evidence,
+    [ATTR_VERDICT_ASSURANCE]: operation.assurance,
   };
 }
 
 function findingAttributes(event: StateEvent, finding: EventFinding): Readonly<Record<string, unknown>> {
   return {
-    'waybill.operation.key': event.operation?.key ?? null,
+    [ATTR_OPERATION_KEY]: event.operation?.key ?? null,
     [ATTR_OPERATION_ID]: event.operation?.operationId ?? null,
     [ATTR_CALL_ID]: finding.callId,
     [ATTR_GEN_AI_TOOL_NAME]: event.operation?.tool ?? null,
-    'waybill.finding.rule': finding.rule,
-    'waybill.finding.level': finding.level,
-    'waybill.finding.certainty': finding.certainty,
-    'waybill.finding.fingerprint': finding.fingerprint,
-    'waybill.finding.evidence': finding.at,
-    'waybill.event.id': eventId(event, finding.fingerprint),
+    [ATTR_FINDING_RULE]: finding.rule,
+    [ATTR_FINDING_LEVEL]: finding.level,
+    [ATTR_FINDING_CERTAINTY]: finding.certainty,
+    [ATTR_FINDING_FINGERPRINT]: finding.fingerprint,
+    [ATTR_FINDING_EVIDENCE]: finding.at,
+    [ATTR_EVENT_ID]: eventId(event, finding.fingerprint),
   };
 }
 
@@ -141,7 +167,7 @@ function spanOf(event: StateEvent): readonly object[] {
       kind: 1,
       startTimeUnixNano: time,
       endTimeUnixNano: time,
-      attributes: attributes({ ...verdictAttributes(event), 'waybill.verdict.findings': event.rules }),
+      attributes: attributes({ ...verdictAttributes(event), [ATTR_VERDICT_FINDINGS]: event.rules }),
       ...(event.findings.some((finding) => finding.level === 'error') ? { status: { code: 2 } } : {}),
     },
   ];
