@@ -80,14 +80,6 @@ const answers: readonly [string, Answer, object][] = [
     },
   ],
   [
-    'a redirect',
-    (id, response, url) => {
-      if (url === '/mcp') response.writeHead(307, { location: '/other' }).end();
-      else json(response, id, { result: { content: [] } });
-    },
-    { posts: 2, http_statuses: [307, 200], retry_origin: 'redirect', outcome: 'TOOL_SUCCESS' },
-  ],
-  [
     '503 with Retry-After',
     (_id, response) => {
       response.writeHead(503, { 'retry-after': '2' }).end('order 123456 is busy');
@@ -157,6 +149,30 @@ describe.each([
       await peer.close();
     },
   );
+
+  it('after a redirect is one for each leg, the last with all POSTs of the request', async () => {
+    const peer = await rawPeer((rpc, response, request) => {
+      if (rpc.method !== 'tools/call') response.writeHead(405).end();
+      else if (request.url === '/mcp') response.writeHead(307, { location: '/other' }).end();
+      else json(response, rpc.id, { result: { content: [] } });
+    });
+    const client = await connect(peer.url);
+    await client.call();
+    const [first, second, ...others] = records();
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({ posts: 1, http_statuses: [307], outcome: 'HTTP_ERROR', attempt: 1 });
+    expect(second).toMatchObject({
+      posts: 2,
+      http_statuses: [307, 200],
+      retry_origin: 'redirect',
+      outcome: 'TOOL_SUCCESS',
+      attempt: 2,
+      operation_id: first?.['operation_id'],
+    });
+    expect(second?.['call_id']).not.toBe(first?.['call_id']);
+    await client.close();
+    await peer.close();
+  });
 });
 
 describe('records', () => {

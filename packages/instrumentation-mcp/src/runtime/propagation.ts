@@ -93,7 +93,8 @@ function injectTrace(meta: Foreign, ctx: Context, own: SpanContext): void {
   else meta[META_TRACESTATE] = state;
 }
 
-function formatTraceparent(own: SpanContext): string {
+/** The span as a `traceparent` (W3C Trace Context, version 00). */
+export function formatTraceparent(own: SpanContext): string {
   const flags = (own.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0');
   return `00-${own.traceId}-${own.spanId}-${flags}`;
 }

@@ -1,4 +1,4 @@
-import { type JsonRpcId, readCall, transportCause } from '@waybill/core';
+import { type JsonRpcId, transportCause } from '@waybill/core';
 import {
   type AnyFunction,
   type Foreign,
@@ -11,9 +11,9 @@ import {
 } from '../patch/foreign.js';
 import { patchExports } from '../patch/index.js';
 import type { Invocation } from '../patch/table.js';
-import { type Connection, connectionOf, protocolVersionOf, transportKind } from './connection.js';
+import { type Connection, connectionOf, transportKind } from './connection.js';
 import type { RuntimeCore } from './core.js';
-import { type ClientLeg, bindLeg, recordSent } from './client/leg.js';
+import { type ClientLeg, bindLeg, latestLeg, outsideOfLeg, readingOf, recordSent } from './client/leg.js';
 import { giveUp } from './client/settle.js';
 import { watchPipe } from './client/stdio.js';
 import { sendReply } from './server/reply.js';
@@ -90,14 +90,11 @@ function onSend(
   if (method === undefined && hasId) {
     const call = connection.calls.get(id);
     return call === undefined
-      ? plain()
+      ? outsideOfLeg(core, plain)
       : sendReply(core, call, message, (other) => original.call(self, other, ...args.slice(1)));
   }
   if (method === 'notifications/cancelled') core.guard('send.cancel', () => cancelSent(connection, message));
-  // Not part of the leg that happens to run here: its response would be taken for that leg's.
-  const flow = core.flow.getStore();
-  if (flow?.leg === undefined) return plain();
-  return core.flow.run({ ...flow, leg: undefined }, plain);
+  return outsideOfLeg(core, plain);
 }
 
 function sendRequest(
@@ -107,7 +104,10 @@ function sendRequest(
   plain: () => unknown,
 ): unknown {
   const leg = core.flow.getStore()?.leg;
-  if (leg === undefined || leg.connection !== connection || leg.id !== undefined) return plain();
+  if (leg === undefined) return plain();
+  // SDK 1.x sends a request again through here; its fetch tells.
+  if (leg.connection === connection && leg.id === request.id) return plain();
+  if (leg.connection !== connection || leg.id !== undefined) return outsideOfLeg(core, plain);
   core.guard('send.bind', () => bind(leg, request));
   const early = core.guard('send.ready', () => canTake(connection)) === true;
   if (early) core.guard('send.sent', () => recordSent(leg));
@@ -131,24 +131,14 @@ function bind(
   leg: ClientLeg,
   { id, message, options }: { readonly id: JsonRpcId; readonly message: unknown; readonly options: unknown },
 ): void {
-  const { connection } = leg;
-  if (leg.stages === undefined) {
-    bindLeg(leg, id, undefined);
-    return;
-  }
   const token = read(read(read(message, 'params'), '_meta'), 'progressToken');
-  const reading = readCall({
-    id,
-    transport: connection.kind,
-    protocolVersion: protocolVersionOf(connection),
-    ...(typeof token === 'string' || typeof token === 'number' ? { progressToken: token } : {}),
-  });
-  if (connection.channel !== undefined) reading.attach(connection.channel);
-  bindLeg(leg, id, reading);
+  leg.progressToken = typeof token === 'string' || typeof token === 'number' ? token : undefined;
+  bindLeg(leg, id, readingOf(leg, id));
+  if (leg.stages === undefined) return;
   const signal = read(options, 'requestSignal');
   if (!(signal instanceof AbortSignal)) return;
   // Since 2026-07-28 closing the stream of the request is how HTTP says that nobody waits.
-  signal.addEventListener('abort', () => cancelling(leg), { once: true });
+  signal.addEventListener('abort', () => cancelling(latestLeg(leg)), { once: true });
 }
 
 /**

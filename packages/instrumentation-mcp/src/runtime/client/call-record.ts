@@ -15,10 +15,19 @@ export const CALL_RECORD_EVENT: string = `${STAGE_EVENT_PREFIX}call`;
 const MAX_STATUSES = 32;
 const MAX_NAME = 200;
 
-/** Where the facts of a call are kept that only the record wants; undefined when nobody asked for records. */
-export function callDiagnostics(core: RuntimeCore, method: string): CallDiagnostics | undefined {
+/**
+ * Where the facts of a call are kept that only the record wants; undefined when nobody asked for records. `before`: of
+ * the leg that carried the same request.
+ */
+export function callDiagnostics(
+  core: RuntimeCore,
+  method: string,
+  before: CallDiagnostics | undefined,
+): CallDiagnostics | undefined {
   const wanted = core.config().diagnosticRecord ?? core.environment.diagnosticRecord;
-  return wanted && answersCall(method) ? { statuses: [], errorData: undefined } : undefined;
+  return wanted && answersCall(method)
+    ? { statuses: [...(before?.statuses ?? [])], errorData: undefined }
+    : undefined;
 }
 
 /** Notes a status of an answer to this call's POST. */
@@ -67,7 +76,7 @@ function recordOf(
     transport: connection.kind,
     method: leg.info.method,
     tool: leg.info.tool === undefined ? undefined : capped(leg.info.tool),
-    posts: isHttp ? leg.posts : undefined,
+    posts: isHttp ? leg.postsBefore + leg.posts : undefined,
     http_statuses: isHttp ? diagnostics.statuses : undefined,
     content_type: contentType === undefined ? undefined : capped(contentType),
     rpc_id: typeof id === 'string' ? capped(id) : id,
@@ -82,7 +91,7 @@ function recordOf(
     flags: [...outcome.flags],
     retry_after_ms: outcome.retryAfterMs,
     progress_events: outcome.progressEvents,
-    retry_origin: leg.resentBy ?? ids?.retryOrigin,
+    retry_origin: ids?.retryOrigin,
     attempt: ids?.attempt,
     run_id: ids?.runId,
     call_id: ids?.callId,

@@ -27,8 +27,8 @@ export function tapResponse(
     const value: unknown = isFunction(get) ? get.call(headers, name) : undefined;
     return typeof value === 'string' ? value : null;
   };
+  leg.httpStatus = status;
   noteStatus(leg, status);
-  leg.redirected = status >= 300 && status < 400;
   const contentType = header('content-type');
   leg.reading?.httpResponse({
     status,

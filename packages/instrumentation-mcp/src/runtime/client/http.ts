@@ -1,3 +1,4 @@
+import { context } from '@opentelemetry/api';
 import { ATTR_OUTCOME_REASON, ATTR_STREAM_END, type ChannelEnd, transportCause } from '@waybill/core';
 import {
   type AnyFunction,
@@ -11,9 +12,10 @@ import {
 import type { Invocation } from '../../patch/table.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
-import { type ClientLeg, recordSent } from './leg.js';
+import { type ClientLeg, currentLeg, recordSent } from './leg.js';
 import { tapResponse } from './http-body.js';
 import { watchSharedStream } from './legacy-sse.js';
+import { handOver } from './resend.js';
 import { tapStream } from './stream-tap.js';
 
 /** Marks a fetch function that is ours already, and holds the runtime it reports to. */
@@ -36,11 +38,14 @@ export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocatio
     }
     const state: Foreign = { core };
     const tapped = (...args: readonly unknown[]): unknown => {
-      const call = (): unknown => (isFunction(inner) ? inner(...args) : (fetch as AnyFunction)(...args));
+      const call = (init: unknown = args[1]): unknown => {
+        const given = [args[0], init, ...args.slice(2)];
+        return isFunction(inner) ? inner(...given) : (fetch as AnyFunction)(...given);
+      };
       const current = state['core'] as RuntimeCore;
       const connection = current.transports.get(self);
       return connection?.kind === 'legacy_sse' && requestKind(args[1]) === undefined
-        ? observedStream(current, connection, call)
+        ? observedStream(current, connection, () => call())
         : observedFetch(current, args, call);
     };
     Object.defineProperty(tapped, TAP, { value: state });
@@ -59,15 +64,27 @@ function observedStream(core: RuntimeCore, connection: Connection, call: () => u
   });
 }
 
-function observedFetch(core: RuntimeCore, args: readonly unknown[], call: () => unknown): unknown {
-  const leg = core.deps.isEnabled() ? core.flow.getStore()?.leg : undefined;
-  if (leg === undefined) return call();
+function observedFetch(
+  core: RuntimeCore,
+  args: readonly unknown[],
+  call: (init?: unknown) => unknown,
+): unknown {
+  const current = core.deps.isEnabled() ? currentLeg(core) : undefined;
+  if (current === undefined) return call();
   const kind = core.guard('http.fetch', () => requestKind(args[1]));
   if (kind === undefined) return call();
-  if (kind === 'post' && !leg.settled) core.guard('http.sent', () => sent(leg));
+  let leg = current;
+  let init = args[1];
+  if (kind === 'post' && !current.settled) {
+    const given = core.guard('http.sent', () => handOver(core, current, init));
+    if (given === undefined) return call();
+    ({ leg, init } = given);
+    core.guard('http.sent', () => recordSent(leg));
+  }
   let result: unknown;
   try {
-    result = call();
+    // What fetch itself records belongs under the leg that is sent: only the first runs in its own context here.
+    result = leg === current ? call(init) : context.with(leg.context, () => call(init));
   } catch (error) {
     core.guard('http.failed', () => failed(leg, error));
     throw error;
@@ -108,12 +125,6 @@ function headerOf(init: unknown, name: string): string | undefined {
   return readString(headers, name);
 }
 
-function sent(leg: ClientLeg): void {
-  if (leg.posts > 0) leg.resentBy ??= leg.redirected ? 'redirect' : 'sdk';
-  leg.redirected = false;
-  recordSent(leg);
-}
-
 function resumed(leg: ClientLeg, response: unknown): void {
   if (read(response, 'ok') !== true || leg.settled) return;
   leg.reading?.streamResumed();
@@ -130,7 +141,7 @@ function failed(leg: ClientLeg, error: unknown): void {
 
 /** `_handleSseStream(stream, …)`: the body of the answer to a POST, or of the GET that resumes it. */
 export function onSseStream(core: RuntimeCore, { args, proceed }: Invocation): unknown {
-  const leg = core.flow.getStore()?.leg;
+  const leg = currentLeg(core);
   const [stream, ...rest] = args;
   if (leg === undefined || leg.settled || leg.reading === undefined || !(stream instanceof ReadableStream)) {
     return proceed();

@@ -1,4 +1,12 @@
-import { type Attributes, type Context, type Link, type Span, SpanKind, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  type Span,
+  SpanKind,
+  type TimeInput,
+  trace,
+} from '@opentelemetry/api';
 import {
   ATTR_BOUNDARY_ID,
   ATTR_CALL_ATTEMPT,
@@ -26,11 +34,11 @@ import {
   type JsonRpcId,
   type LinkKind,
   METHOD_TOOLS_CALL,
-  type RetryOrigin,
+  readCall,
 } from '@waybill/core';
 import { readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
-import { type Connection, connectionAttributes } from '../connection.js';
+import { type Connection, connectionAttributes, protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { spanToEnrich } from '../enrich.js';
 import type { CallIds } from '../ids.js';
@@ -50,8 +58,12 @@ export interface CallDiagnostics {
 export interface ClientLeg {
   readonly connection: Connection;
   readonly info: ToolCallInfo;
+  /** As the SDK's caller gave them. */
+  readonly params: unknown;
   readonly span: Span;
   readonly context: Context;
+  /** Context in which the span was started. */
+  readonly parent: Context;
   /** Only tools/call and the polling of its tasks have ids. */
   readonly ids: CallIds | undefined;
   /** Only tools/call has stages and a reading of its wire. */
@@ -66,16 +78,20 @@ export interface ClientLeg {
   /** Given by the SDK; undefined while the request was not handed to the transport. */
   id: JsonRpcId | undefined;
   reading: CallReading | undefined;
-  /** POSTs of this request: more than one after a redirect or an authorization. */
+  /** Hand-overs of this leg. */
   posts: number;
+  /** Hand-overs of the same request by the legs before this one. */
+  readonly postsBefore: number;
+  /** What the request gave as its progress token. */
+  progressToken: JsonRpcId | undefined;
   /** The SDK gave this leg a response. */
   response: { readonly rpcCode: number | undefined } | undefined;
   /** `code` of the failure of fetch or of the pipe. */
   failureCode: string | undefined;
-  /** The latest answer was a redirect. */
-  redirected: boolean;
-  /** Where a second POST came from. */
-  resentBy: RetryOrigin | undefined;
+  /** Status of the latest answer to a POST. */
+  httpStatus: number | undefined;
+  /** The leg that carries the same request since the SDK sent it again: its JSON-RPC id has not changed. */
+  next: ClientLeg | undefined;
   outcome: CallOutcome | undefined;
   /** What the SDK told its caller. */
   told: Told | undefined;
@@ -88,6 +104,26 @@ export interface ClientLeg {
 export type Told =
   | { readonly kind: 'resolved'; readonly result: unknown }
   | { readonly kind: 'rejected'; readonly error: unknown; readonly as: string };
+
+/** The leg that carries the request now: a redirect or an authorization makes a new one of the same request. */
+export function latestLeg(leg: ClientLeg): ClientLeg {
+  let latest = leg;
+  while (latest.next !== undefined) latest = latest.next;
+  return latest;
+}
+
+/** The leg whose request is sent or whose answer is read in this asynchronous flow. */
+export function currentLeg(core: RuntimeCore): ClientLeg | undefined {
+  const leg = core.flow.getStore()?.leg;
+  return leg && latestLeg(leg);
+}
+
+/** Runs what is no part of the leg that happens to run here: its answer would be taken for that leg's. */
+export function outsideOfLeg(core: RuntimeCore, body: () => unknown): unknown {
+  const flow = core.flow.getStore();
+  if (flow?.leg === undefined) return body();
+  return core.flow.run({ ...flow, leg: undefined }, body);
+}
 
 /** `{method} {target}`: the target is the tool or the prompt, never a resource (conventions for MCP spans). */
 export function spanName(method: string, params: unknown): string {
@@ -145,6 +181,7 @@ export function startClientSpan(
   info: ToolCallInfo,
   params: unknown,
   parent: Context,
+  startTime?: TimeInput,
 ): { readonly span: Span; readonly context: Context } {
   const foreign = spanToEnrich(core, SpanKind.CLIENT, info.method);
   if (foreign !== undefined) return { span: foreign, context: parent };
@@ -152,6 +189,7 @@ export function startClientSpan(
     spanName(info.method, params),
     {
       kind: SpanKind.CLIENT,
+      ...(startTime === undefined ? {} : { startTime }),
       attributes: {
         ...requestAttributes(info.method, params),
         ...connectionAttributes(connection, 'client'),
@@ -163,6 +201,20 @@ export function startClientSpan(
   return { span, context: trace.setSpan(parent, span) };
 }
 
+/** The reading of a request that has its id, on the channel that carries its answer. */
+export function readingOf(leg: ClientLeg, id: JsonRpcId): CallReading | undefined {
+  if (leg.stages === undefined) return undefined;
+  const { connection, progressToken } = leg;
+  const reading = readCall({
+    id,
+    transport: connection.kind,
+    protocolVersion: protocolVersionOf(connection),
+    ...(progressToken === undefined ? {} : { progressToken }),
+  });
+  if (connection.channel !== undefined) reading.attach(connection.channel);
+  return reading;
+}
+
 /** The SDK gave the request its id and hands it to the transport. */
 export function bindLeg(leg: ClientLeg, id: JsonRpcId, reading: CallReading | undefined): void {
   leg.id = id;
@@ -171,7 +223,7 @@ export function bindLeg(leg: ClientLeg, id: JsonRpcId, reading: CallReading | un
   leg.span.setAttribute(ATTR_JSONRPC_REQUEST_ID, String(id));
 }
 
-/** Records `client.sent` at once, one for each hand-over of the same request. */
+/** Records `client.sent` at once. */
 export function recordSent(leg: ClientLeg): void {
   leg.posts += 1;
   leg.reading?.handedOver();

@@ -17,7 +17,7 @@ import { activeSpan, outgoingMeta } from '../propagation.js';
 import { ensureTapped } from '../transport-tap.js';
 import { createCallScope } from './call-scope.js';
 import { localRefusal, settlementOf } from './errors.js';
-import type { ClientLeg } from './leg.js';
+import { type ClientLeg, latestLeg, outsideOfLeg } from './leg.js';
 import { finishLeg, refuseLocally, settleLeg } from './settle.js';
 import { isOwnParent, startLeg } from './start.js';
 
@@ -57,7 +57,7 @@ function instrumentRequest(
     setArgumentContent(core, leg.span, method, info.arguments);
     return { leg, request: withMeta(core, leg, request, params) };
   });
-  if (opened === undefined) return invocation.proceed();
+  if (opened === undefined) return outsideOfLeg(core, () => invocation.proceed());
   const { leg } = opened;
   const flow = core.flow.getStore();
   let result: unknown;
@@ -66,24 +66,28 @@ function instrumentRequest(
       context.with(leg.context, () => send(opened.request)),
     );
   } catch (error) {
-    core.guard('client.settle', () => settleLeg(core, leg, settlementOf(error, leg), error));
+    core.guard('client.settle', () => rejectLeg(core, latestLeg(leg), error));
     throw error;
   }
   if (!isThenable(result)) {
-    core.guard('client.settle', () => settleLeg(core, leg, { kind: 'resolved', result }));
+    core.guard('client.settle', () => settleLeg(core, latestLeg(leg), { kind: 'resolved', result }));
     return result;
   }
   // A derived promise: with handlers on the side the application's unhandled rejections would vanish.
   return result.then(
     (value) => {
-      core.guard('client.settle', () => settleLeg(core, leg, { kind: 'resolved', result: value }));
+      core.guard('client.settle', () => settleLeg(core, latestLeg(leg), { kind: 'resolved', result: value }));
       return value;
     },
     (error: unknown) => {
-      core.guard('client.settle', () => settleLeg(core, leg, settlementOf(error, leg), error));
+      core.guard('client.settle', () => rejectLeg(core, latestLeg(leg), error));
       throw error;
     },
   );
+}
+
+function rejectLeg(core: RuntimeCore, leg: ClientLeg, error: unknown): void {
+  settleLeg(core, leg, settlementOf(error, leg), error);
 }
 
 /** The request with a `_meta` of its own; the caller's objects stay as they are. */

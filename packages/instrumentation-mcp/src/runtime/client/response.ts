@@ -7,7 +7,7 @@ import { rememberTools } from '../effect-kind.js';
 import { noteErrorData } from './call-record.js';
 import { noteOpenEnds } from './continuation.js';
 import { recordLate } from './late.js';
-import type { ClientLeg } from './leg.js';
+import { type ClientLeg, currentLeg } from './leg.js';
 
 /** `_onresponse(message)`: the SDK parsed a response and looks for its request. */
 export function onResponse(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
@@ -32,7 +32,7 @@ export function onNotification(core: RuntimeCore, { self, args, proceed }: Invoc
 /** Reads a response into its leg. Returns the message as the SDK's caller is to see it. */
 export function takeResponse(core: RuntimeCore, connection: Connection, message: unknown): unknown {
   const id = read(message, 'id');
-  const current = core.flow.getStore()?.leg;
+  const current = currentLeg(core);
   const strict = connection.legs.get(id as JsonRpcId);
   // The SDKs look the id up as a number: `"7"` finds request 7.
   const leg = strict ?? connection.legs.get(Number(id));
@@ -65,7 +65,7 @@ function routeOf(core: RuntimeCore, leg: ClientLeg): MessageRoute {
     case 'http':
     case 'legacy_sse':
     default:
-      return core.flow.getStore()?.leg === leg ? 'own_stream' : 'other_stream';
+      return currentLeg(core) === leg ? 'own_stream' : 'other_stream';
   }
 }
 

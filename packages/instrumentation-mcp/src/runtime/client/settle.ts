@@ -11,7 +11,6 @@ import {
   ATTR_OUTCOME_LAYER,
   ATTR_OUTCOME_REASON,
   ATTR_OUTCOME_SOURCE,
-  ATTR_RETRY_ORIGIN,
   ATTR_RPC_RESPONSE_STATUS_CODE,
   ATTR_SDK_ACCEPTED,
   ATTR_SDK_OUTCOME,
@@ -124,7 +123,6 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
         toldAttributes(leg, outcome),
       );
       if (leg.stages !== undefined) attributes[ATTR_STAGES] = [...leg.stages.names()];
-      if (leg.resentBy !== undefined) attributes[ATTR_RETRY_ORIGIN] = leg.resentBy;
     }
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;

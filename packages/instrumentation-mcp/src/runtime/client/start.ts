@@ -1,4 +1,4 @@
-import { type Context, SpanKind, context, trace } from '@opentelemetry/api';
+import { type Context, type HrTime, SpanKind, context, trace } from '@opentelemetry/api';
 import { operationFromMeta } from '@waybill/api';
 import { apiState } from '@waybill/api/internal';
 import {
@@ -8,7 +8,7 @@ import {
   METHOD_TOOLS_CALL,
   type RetryOrigin,
 } from '@waybill/core';
-import { readString } from '../../patch/foreign.js';
+import { read, readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
@@ -25,15 +25,17 @@ export interface LegRequest {
   readonly info: ToolCallInfo;
   readonly params: unknown;
   readonly options: unknown;
+  /** The leg that carried the same request before the SDK sent it again, and why it did. */
+  readonly again?: { readonly leg: ClientLeg; readonly origin: RetryOrigin };
 }
 
 /** Opens a leg: names, span, recorder. The request has not been handed to anything yet. */
 export function startLeg(core: RuntimeCore, connection: Connection, request: LegRequest): ClientLeg {
   const flow = core.flow.getStore();
-  const { info } = request;
+  const { info, again } = request;
   const isTool = info.method === METHOD_TOOLS_CALL;
-  const scope = isTool ? ownScope(flow?.scope, connection, info.tool) : undefined;
-  const previous = precedingLeg(connection, info.method, request.params);
+  const scope = isTool ? ownScope(again?.leg.scope ?? flow?.scope, connection, info.tool) : undefined;
+  const previous = again === undefined ? precedingLeg(connection, info.method, request.params) : undefined;
   if (previous !== undefined && !previous.settled) {
     // The SDK goes on with a new request: the leg that asked for input has had its answer.
     settleLeg(core, previous, { kind: 'resolved', result: undefined });
@@ -42,18 +44,27 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     finishLeg(core, scope.waiting);
     scope.waiting = undefined;
   }
-  const parent = scope === undefined ? context.active() : parentInScope(core, scope, info);
-  const started = startClientSpan(core, connection, info, request.params, parent);
+  const parent = scope === undefined ? parentOf(again?.leg) : parentInScope(core, scope, info);
+  const started = startClientSpan(
+    core,
+    connection,
+    info,
+    request.params,
+    parent,
+    again && endOf(again.leg.span),
+  );
   const ids =
-    isTool || previous !== undefined
+    isTool || previous !== undefined || again !== undefined
       ? nameLeg(core, connection, request, started.span, previous, scope)
       : undefined;
   if (ids !== undefined) started.span.setAttributes(idAttributes(core, 'client', ids));
   const leg: ClientLeg = {
     connection,
     info: ids === undefined ? info : { ...info, attempt: ids.attempt },
+    params: request.params,
     span: started.span,
     context: started.context,
+    parent,
     ids,
     stages:
       ids !== undefined && answersCall(info.method)
@@ -68,15 +79,17 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
         : undefined,
     options: request.options,
     scope,
-    diagnostics: callDiagnostics(core, info.method),
+    diagnostics: callDiagnostics(core, info.method, again?.leg.diagnostics),
     startedAt: performance.now(),
     id: undefined,
     reading: undefined,
     posts: 0,
+    postsBefore: again === undefined ? 0 : again.leg.postsBefore + again.leg.posts,
+    progressToken: again?.leg.progressToken,
     response: undefined,
     failureCode: undefined,
-    redirected: false,
-    resentBy: undefined,
+    httpStatus: undefined,
+    next: undefined,
     outcome: undefined,
     told: undefined,
     settled: false,
@@ -85,8 +98,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   };
   if (ids !== undefined) {
     connection.byCallId.set(ids.callId, leg);
-    if (previous !== undefined && info.method !== METHOD_TOOLS_CALL)
-      followTask(connection, request.params, leg);
+    if (info.method !== METHOD_TOOLS_CALL) followTask(connection, request.params, leg);
     if (scope !== undefined) {
       scope.legs.last = { ids, span: started.span.spanContext(), tool: info.tool, connection };
     }
@@ -94,6 +106,25 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   const { requestHook } = core.config();
   if (requestHook !== undefined) core.guard('requestHook', () => requestHook(leg.span, leg.info));
   return leg;
+}
+
+/** A leg that is sent again stays in the trace of the one before, also where nothing was active around that. */
+function parentOf(before: ClientLeg | undefined): Context {
+  if (before === undefined) return context.active();
+  return trace.getSpan(before.parent) === undefined ? before.context : before.parent;
+}
+
+/**
+ * When a span of the OpenTelemetry SDK ended. The next leg begins there: left to the SDK its start would be cut to
+ * milliseconds, and the two would seem to overlap.
+ */
+function endOf(span: ClientLeg['span']): HrTime | undefined {
+  const time = read(span, 'endTime');
+  if (!Array.isArray(time)) return undefined;
+  const [seconds, nanos] = time as unknown[];
+  return typeof seconds === 'number' && typeof nanos === 'number' && seconds > 0
+    ? [seconds, nanos]
+    : undefined;
 }
 
 /** The next poll goes on from this one. */
@@ -128,6 +159,11 @@ function nameLeg(
   if (previous?.ids !== undefined) {
     span.addLink(linkTo('previous_leg', previous.span.spanContext()));
     return { ...previous.ids, callId, continues: previous.ids.callId, retryOrigin: 'none' };
+  }
+  const { again } = request;
+  if (again?.leg.ids !== undefined) {
+    span.addLink(linkTo('retry_of', again.leg.span.spanContext()));
+    return { ...again.leg.ids, callId, attempt: again.leg.ids.attempt + 1, retryOrigin: again.origin };
   }
   const before = scope?.legs.last;
   if (before !== undefined) {
