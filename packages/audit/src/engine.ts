@@ -10,13 +10,15 @@ import type {
   Rule,
   RuleVisitor,
   Run,
-  Suppression,
 } from './rule.js';
 import type { Finding, NotEvaluated, SuppressedFinding } from './report.js';
 import { compareText } from './evidence/rows.js';
 import { compareEvidence } from './places.js';
 import { formatMessage } from './rules/message.js';
 import { ruleCrashed } from './rules/rule-crashed.js';
+import { suppress } from './suppressions.js';
+
+export { matchesPattern } from './suppressions.js';
 
 export interface EngineOptions {
   readonly rules: readonly Rule<unknown>[];
@@ -119,6 +121,7 @@ export function createEngine(options: EngineOptions): Engine {
         sorted,
         options.config.suppress ?? [],
         options.asOfUnixNano,
+        new Set(notEvaluated.map((each) => each.rule)),
       );
       return {
         findings: kept,
@@ -276,50 +279,4 @@ function distinctFindings(findings: readonly Finding[]): readonly Finding[] {
     seen.add(key);
     return true;
   });
-}
-
-function suppress(
-  findings: readonly Finding[],
-  suppressions: readonly Suppression[],
-  asOfUnixNano: bigint,
-): { readonly kept: Finding[]; readonly suppressed: SuppressedFinding[]; readonly notes: string[] } {
-  const kept: Finding[] = [];
-  const suppressed: SuppressedFinding[] = [];
-  const expired = new Set<Suppression>();
-  for (const finding of findings) {
-    const found = suppressions.find((each) => matches(each, finding));
-    if (found === undefined) kept.push(finding);
-    else if (isOver(found, asOfUnixNano)) {
-      expired.add(found);
-      kept.push(finding);
-    } else suppressed.push({ ...finding, suppression: { reason: found.reason, until: found.until } });
-  }
-  const notes = [...expired].map(
-    (each) =>
-      `the suppression of ${each.rule} ended on ${each.until} (${each.reason}); its findings count again`,
-  );
-  return { kept, suppressed, notes: notes.sort() };
-}
-
-function matches(suppression: Suppression, finding: Finding): boolean {
-  return (
-    suppression.rule === finding.rule &&
-    (suppression.operation === undefined || matchesPattern(suppression.operation, finding.operation ?? '')) &&
-    (suppression.tool === undefined || matchesPattern(suppression.tool, finding.tool ?? ''))
-  );
-}
-
-/** `*` stands for any text; everything else for itself. */
-export function matchesPattern(pattern: string, text: string): boolean {
-  if (!pattern.includes('*')) return pattern === text;
-  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[^]*')}$`).test(text);
-}
-
-/** Holds to the end of its day (UTC); judged by the time of the evidence, so that a report stays the same. */
-function isOver(suppression: Suppression, asOfUnixNano: bigint): boolean {
-  const day = Date.parse(suppression.until);
-  if (Number.isNaN(day)) return true;
-  const end = suppression.until.length <= 10 ? day + 86_400_000 : day;
-  return asOfUnixNano >= BigInt(end) * 1_000_000n;
 }
