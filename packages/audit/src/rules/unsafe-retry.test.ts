@@ -42,6 +42,18 @@ describe('unsafe-retry', () => {
       ],
     ],
     [
+      'a weak id whose request was sent on by a redirect',
+      [
+        {
+          idSource: 'generated',
+          calls: [
+            buildCall({ client: { outcome: 'HTTP_ERROR' } }),
+            { ...buildCall(second), retryOrigin: 'redirect' },
+          ],
+        },
+      ],
+    ],
+    [
       'reads',
       [
         {
@@ -73,6 +85,13 @@ describe('unsafe-retry', () => {
     expect(
       find({ idSource: 'argument', calls: [buildCall({ client: timeout }), buildCall(second)] }),
     ).toEqual([['weakKey', 'row-42:done:v1']]);
+  });
+
+  test('invalid: a repeat by the SDK after a call that got no answer at all', () => {
+    const again = { ...buildCall(second), retryOrigin: 'sdk' };
+    expect(find({ idSource: 'generated', calls: [buildCall({ client: timeout }), again] })).toEqual([
+      ['weakKey', 'row-42:done:v1'],
+    ]);
   });
 
   test('invalid: the same request under a new id after a timeout, whatever the order of visits', () => {

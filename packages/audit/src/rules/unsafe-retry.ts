@@ -10,6 +10,7 @@ import {
   placesOf,
   seen,
   textAttribute,
+  toldBy,
   toolOf,
 } from './support.js';
 
@@ -23,6 +24,13 @@ interface Attempt {
 
 function digestOf(call: Call): string | undefined {
   return textAttribute(call.client, ATTR_ARGS_DIGEST) ?? textAttribute(call.server, ATTR_ARGS_DIGEST);
+}
+
+/** A redirect or a refusal asked for this leg: the one before it got an answer, although no JSON-RPC response. */
+function askedFor(leg: Call, by: Call): boolean {
+  return (
+    (leg.retryOrigin === 'redirect' || leg.retryOrigin === 'sdk') && toldBy(by)?.outcome === 'HTTP_ERROR'
+  );
 }
 
 export const unsafeRetry: Rule = defineRule({
@@ -56,7 +64,7 @@ export const unsafeRetry: Rule = defineRule({
           });
           return;
         }
-        const unanswered = earlier.find(endedUnanswered);
+        const unanswered = earlier.find((leg) => endedUnanswered(leg) && !askedFor(call, leg));
         const source = operation.idSource ?? '';
         if (!unanswered || !weakSources.has(source)) continue;
         if (seen(call.server?.attribute(ATTR_EFFECT_REPLAYED)) === true) continue;
