@@ -70,7 +70,10 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   readonly ignoreCall?: (call: ToolCallInfo) => boolean;
   /** Arguments and results as span attributes. Default false; environment `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`. */
   readonly captureContent?: boolean;
-  /** Key of the argument HMAC. Default: random per process, so that derived ids agree inside one process only. */
+  /**
+   * Key of the HMAC that makes operation ids of arguments, default random per process. With it, spans of tool calls carry
+   * `waybill.args.digest` and `waybill.result.digest`; without it, none.
+   */
   readonly digestKey?: string | Uint8Array;
   readonly requestHook?: (span: Span, info: ToolCallInfo) => void;
   readonly responseHook?: (

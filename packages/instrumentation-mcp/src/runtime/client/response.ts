@@ -3,6 +3,7 @@ import { type Foreign, isPlainObject, read, readObject, readOwn, readString } fr
 import type { Invocation } from '../../patch/table.js';
 import { type Connection, connectionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
+import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
 import { noteErrorData } from './call-record.js';
 import { noteOpenEnds } from './continuation.js';
@@ -47,6 +48,7 @@ export function takeResponse(core: RuntimeCore, connection: Connection, message:
   const code = read(readOwn(message, 'error'), 'code');
   noteErrorData(leg, message);
   leg.response ??= { rpcCode: typeof code === 'number' ? code : undefined };
+  if (leg.stages !== undefined && !duplicate) setResultDigest(core, leg.span, readOwn(message, 'result'));
   if (strict !== undefined && !duplicate)
     leg.stages?.record('client.result_received', echoDetail(leg, message));
   learn(connection, leg, readOwn(message, 'result'));

@@ -12,6 +12,7 @@ import { read, readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
+import { argumentDigest } from '../digests.js';
 import { clientEffectKind } from '../effect-kind.js';
 import { type CallIds, continuedLeg, countAttempt, nameClientOperation, nameRun } from '../ids.js';
 import { recorderFor } from '../signals.js';
@@ -57,7 +58,12 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     isTool || previous !== undefined || again !== undefined
       ? nameLeg(core, connection, request, started.span, previous, scope)
       : undefined;
-  if (ids !== undefined) started.span.setAttributes(idAttributes(core, 'client', ids));
+  if (ids !== undefined) {
+    started.span.setAttributes({
+      ...idAttributes(core, 'client', ids),
+      ...(isTool ? argumentDigest(core, info) : {}),
+    });
+  }
   const leg: ClientLeg = {
     connection,
     info: ids === undefined ? info : { ...info, attempt: ids.attempt },

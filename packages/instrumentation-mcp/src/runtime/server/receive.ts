@@ -11,6 +11,7 @@ import { idAttributes, linkTo, requestAttributes, spanName } from '../client/leg
 import { type Connection, connectionAttributes, connectionOf } from '../connection.js';
 import { setArgumentContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
+import { argumentDigest } from '../digests.js';
 import { spanToEnrich } from '../enrich.js';
 import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
@@ -82,7 +83,9 @@ export function openCall(
   const ctx = foreign === undefined ? trace.setSpan(incoming.parent, span) : context.active();
   const remote = info.method === METHOD_TOOLS_CALL ? operationFromMeta(info.meta) : {};
   const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span, remote) : undefined;
-  if (ids !== undefined) span.setAttributes(idAttributes(core, 'server', ids));
+  if (ids !== undefined) {
+    span.setAttributes({ ...idAttributes(core, 'server', ids), ...argumentDigest(core, info) });
+  }
   setArgumentContent(core, span, info.method, read(params, 'arguments'));
   let digest: string | undefined;
   const call: ServerCall = {

@@ -27,6 +27,7 @@ import { outcomeAttributes } from '../client/settle.js';
 import { protocolVersionOf } from '../connection.js';
 import { setResultContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
+import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import type { ServerCall } from './call.js';
@@ -81,6 +82,7 @@ function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown
   }
   call.result = resultOf(call, message);
   setResultContent(core, call.span, call.info.method, result);
+  if (call.stages !== undefined) setResultDigest(core, call.span, result);
   if (!call.echo || call.ids === undefined || !isPlainObject(message) || !isPlainObject(result))
     return message;
   const meta: Foreign = { ...readObject(result, '_meta'), [META_CALL_ID]: call.ids.callId };
