@@ -45,6 +45,14 @@ export class World {
     appendFileSync(this.file(name), text);
   }
 
+  /** A record with its length before it, as the receiver stores protobuf; readers take JSON in a frame too. */
+  appendFrame(name: string, text: string): void {
+    const record = Buffer.from(text);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(record.length);
+    appendFileSync(this.file(name), Buffer.concat([length, record]));
+  }
+
   /** Everything that is on disk is read, and the clock moves. */
   async after(ms: number, auditor: LiveAuditor): Promise<void> {
     while (await auditor.step());

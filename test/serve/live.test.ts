@@ -211,13 +211,18 @@ describe('what is said', () => {
       .map((each, index) => ({ each, at: (index * 7919) % 1009 }))
       .sort((a, b) => a.at - b.at);
     for (const [index, { each }] of shuffled.entries()) {
-      world.append(each[0], each[1]);
+      // Half of what comes is protobuf, which stands in a file of its own.
+      if (each[0] === 'traces.jsonl' && index % 2 === 0) world.appendFrame('traces.binpb', each[1]);
+      else world.append(each[0], each[1]);
       if (index % 3 === 0) await world.after(index % 2 === 0 ? GRACE : 1_000, auditor);
     }
     await world.after(GRACE, auditor);
 
     const report = await audit(
-      { traces: [world.file('traces.jsonl')], receipts: [world.file('receipts.jsonl')] },
+      {
+        traces: [world.file('traces.jsonl'), world.file('traces.binpb')],
+        receipts: [world.file('receipts.jsonl')],
+      },
       { asOfUnixNano: BigInt(world.now) * 1_000_000n },
     );
     const latest = new Map(
@@ -256,15 +261,28 @@ describe('what is said', () => {
     expect(ours.sort(byKey)).toEqual([...theirs].sort(byKey));
   });
 
-  it('a finding names the file line that it was read from', async () => {
+  it('a finding names its spans by their ids, wherever they were read', async () => {
     auditor = world.start();
-    world.append('traces.jsonl', FOREIGN.repeat(41));
-    await world.after(1, auditor);
     world.append('traces.jsonl', exportOf({ outcome: 'TIMEOUT' }));
+    world.appendFrame('traces.binpb', exportOf({ outcome: 'TIMEOUT', operation: 'b', call: 'c-2' }));
     await world.after(GRACE, auditor);
-    const places = world.events.flatMap((event) => event.findings).flatMap((finding) => finding.at);
-    expect(places).toContain('s1:42');
-    expect(new Set(places)).toEqual(new Set(['s1:42']));
+    const named = world.events.flatMap((event) => event.findings).flatMap((finding) => finding.at);
+    expect(named).toContain('span:0af7651916cd43dd8448eb211c80319c:a000000000000001');
+    expect(named).toContain('span:0af7651916cd43dd8448eb211c80319c:a000000000000002');
+    expect(named.filter((name) => !name.startsWith('span:'))).toEqual([]);
+  });
+
+  it('a damaged frame is told with its place, and the frames around it are judged', async () => {
+    auditor = world.start();
+    world.appendFrame('traces.binpb', exportOf({ operation: 'a', call: 'c-1' }));
+    await world.after(1, auditor);
+    const place = statSync(world.file('traces.binpb')).size;
+    world.appendFrame('traces.binpb', '{"resourceSpans":[{"sc');
+    world.append('traces.binpb', '\u0077 no length');
+    world.appendFrame('traces.binpb', exportOf({ operation: 'b', call: 'c-2' }));
+    await world.after(GRACE, auditor);
+    expect(world.said()).toEqual(['a 1 insufficient_evidence', 'b 1 insufficient_evidence']);
+    expect(world.problems.join('\n')).toContain(`traces.binpb@${place}`);
   });
 
   it('a damaged line is told with its place, and the lines around it are judged', async () => {

@@ -119,10 +119,10 @@ describe('real exporters', () => {
     ['protobuf', (url: string) => new ProtobufExporter({ url })],
     ['JSON, gzip', (url: string) => new JsonExporter({ url, compression: 'gzip' as never })],
     ['protobuf, gzip', (url: string) => new ProtobufExporter({ url, compression: 'gzip' as never })],
-  ])('every span sent as %s is in traces.jsonl', async (_name, make) => {
+  ])('every span sent as %s is on disk', async (name, make) => {
     const receiver = await start();
     await exportSpans(make(`${receiver.url}/v1/traces`), 50, { tags: ['a', 'b'], ratio: 0.5, big: 2 ** 52 });
-    const { spans, damages } = await readSpans();
+    const { spans, damages } = await readSpans(name.startsWith('JSON') ? 'traces.jsonl' : 'traces.binpb');
     expect(damages).toBe(0);
     expect(spans.map((span) => span.name)).toEqual(
       Array.from({ length: 50 }, (_, index) => `tools/call t${index}`),
@@ -343,6 +343,27 @@ describe('the files', () => {
     const { spans, damages } = await readSpans();
     expect(spans).toHaveLength(2);
     expect(damages).toBe(1);
+  });
+
+  it.each([
+    // A length of zero is all that is left.
+    [1, 0],
+    [3, 1],
+    [4, 1],
+    [5, 1],
+    [60, 1],
+  ])('a frame of which %d bytes are left does not swallow the next one', async (left, damaged) => {
+    const first = await start();
+    await exportSpans(new ProtobufExporter({ url: `${first.url}/v1/traces` }), 2);
+    await first.close();
+    const file = path.join(directory, 'traces.binpb');
+    const whole = readFileSync(file);
+    writeFileSync(file, Buffer.concat([whole, whole.subarray(0, left)]));
+    const second = await start();
+    await exportSpans(new ProtobufExporter({ url: `${second.url}/v1/traces` }), 3);
+    const { spans, damages } = await readSpans('traces.binpb');
+    expect(spans.map(({ name }) => name)).toEqual([0, 1, 0, 1, 2].map((at) => `tools/call t${at}`));
+    expect(damages).toBe(damaged);
   });
 
   it('a file that was moved away is begun anew', async () => {

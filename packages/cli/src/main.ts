@@ -109,7 +109,7 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     .description('receive OTLP over HTTP, on disk before it is acknowledged, and judge it as it comes')
     .option('--port <port>', 'port; 0 takes a free one', parsePort, 4318)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--dir <folder>', 'where traces.jsonl, logs.jsonl and quarantine/ are kept', 'waybill-data')
+    .option('--dir <folder>', 'where traces, logs and quarantine/ are kept', 'waybill-data')
     .option('--receipts <file>', 'receipts of the writing service, followed as they are appended', collect)
     .option(
       '--targets <file>',

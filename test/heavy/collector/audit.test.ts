@@ -140,7 +140,7 @@ describe.skipIf(collectorPath === undefined || jaegerPath === undefined)(
     it('gives the findings of the file branch from the audit backend', () => {
       const found = fromFile();
       expect(found.length).toBeGreaterThan(cases.length);
-      expect(audit([join(folder, 'serve', 'traces.jsonl')])).toStrictEqual(found);
+      expect(audit([join(folder, 'serve')])).toStrictEqual(found);
     });
 
     it('gives the findings of the file branch from the API of Jaeger', () => {

@@ -10,6 +10,7 @@ import { audit } from '@waybill/audit';
 import { afterAll, expect, it } from 'vitest';
 import { start } from '../../cli/cli.js';
 import { exportOf } from '../../cli/evidence.js';
+import { protobufOf } from '../../serve/protobuf.js';
 import { recordsOf, startSink, until } from '../../serve/live-support.js';
 
 const ROUNDS = Number(process.env['WAYBILL_KILLS'] ?? 200);
@@ -47,9 +48,12 @@ async function serve(emit: string) {
   return { child, ended, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '' };
 }
 
-async function acknowledged(url: string, body: string): Promise<boolean> {
+/** Every second request is protobuf, which has a file and a form of its own. */
+async function acknowledged(url: string, operation: string, number: number): Promise<boolean> {
+  const call = `c-${number}`;
+  const body = number % 2 === 0 ? protobufOf({ operation, call }) : exportOf({ operation, call });
   try {
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': number % 2 === 0 ? 'application/x-protobuf' : 'application/json' };
     const response = await fetch(`${url}/v1/traces`, { method: 'POST', body, headers });
     return response.status === 200;
   } catch {
@@ -70,7 +74,7 @@ it(`killed ${ROUNDS} times, it has every acknowledged span and says of no operat
       while (Date.now() < end && child.exitCode === null) {
         number += 1;
         const operation = `op-${number}`;
-        if (await acknowledged(url, exportOf({ operation, call: `c-${number}` }))) taken.add(operation);
+        if (await acknowledged(url, operation, number)) taken.add(operation);
       }
     };
     const senders = Array.from({ length: SENDERS }, send);
@@ -103,7 +107,7 @@ it(`killed ${ROUNDS} times, it has every acknowledged span and says of no operat
     .map((line) => (JSON.parse(line) as { operation: { key: string } | null }).operation?.key)
     .filter((key) => key !== undefined);
   expect(said).toHaveLength(new Set(said).size);
-  const report = await audit({ traces: [path.join(directory, 'traces.jsonl')] });
+  const report = await audit({ traces: [directory] });
   const held = new Set(report.operations.map(({ key }) => key));
   for (const operation of taken) expect(held).toContain(operation);
   expect(new Set(said)).toEqual(held);

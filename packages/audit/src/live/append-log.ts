@@ -1,40 +1,42 @@
 /**
- * A file of lines that is on disk before anybody is told so. Many requests share one `fdatasync` (group commit): what
+ * A file of records that are on disk before anybody is told so. Many requests share one `fdatasync` (group commit): what
  * arrives while one is running goes out with the next.
  */
 import { mkdir, open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { LINES, type Form } from './form.js';
 
 interface Pending {
-  readonly line: Buffer;
+  readonly record: Buffer;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-const NEWLINE = Buffer.from('\n');
 /** Bytes that go out in one write; a bound for what is copied, not for what is accepted. */
 const BATCH_BYTES = 32 << 20;
 
 export class AppendLog {
   readonly file: string;
+  private readonly form: Form;
   private pending: Pending[] = [];
   private running: Promise<void> | undefined;
   private handle: FileHandle | undefined;
-  /** Length up to the last whole line. */
+  /** Length up to the last whole record. */
   private size = 0;
   private inode = 0n;
 
-  constructor(file: string) {
+  constructor(file: string, form: Form = LINES) {
     this.file = file;
+    this.form = form;
   }
 
   /**
-   * Appends one line (without its newline). Resolves when it is on disk; rejects, having left no half line behind, when
-   * that failed.
+   * Appends one record (of lines: without the newline). Resolves when it is on disk; rejects, having left no half record
+   * behind, when that failed.
    */
-  append(line: Buffer): Promise<void> {
+  append(record: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.pending.push({ line, resolve, reject });
+      this.pending.push({ record, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -70,8 +72,8 @@ export class AppendLog {
   private takeBatch(): readonly Pending[] {
     let bytes = 0;
     let count = 0;
-    for (const { line } of this.pending) {
-      bytes += line.length;
+    for (const { record } of this.pending) {
+      bytes += record.length;
       if (count > 0 && bytes > BATCH_BYTES) break;
       count += 1;
     }
@@ -80,24 +82,24 @@ export class AppendLog {
 
   private async commit(batch: readonly Pending[]): Promise<void> {
     const handle = await this.opened();
-    const bytes = Buffer.concat(batch.flatMap(({ line }) => [line, NEWLINE]));
+    const parts = batch.flatMap(({ record }) => this.form.wrap(record));
     try {
-      await handle.appendFile(bytes);
+      const written = await writeAll(handle, parts);
       await handle.datasync();
-      this.size += bytes.length;
+      this.size += written;
     } catch (error) {
       await this.takeBack(handle);
       throw error;
     }
   }
 
-  /** After a failure a part of the batch may stand in the file: it was not acknowledged and would be a torn line. */
+  /** After a failure a part of the batch may stand in the file: it was not acknowledged and would be a torn record. */
   private async takeBack(handle: FileHandle): Promise<void> {
     this.handle = undefined;
     try {
       await handle.truncate(this.size);
     } catch {
-      // What cannot be shortened ends in a torn line; the next opening sees it and begins a new line.
+      // What cannot be shortened ends in a torn record; the next opening sees and completes it.
     }
     await handle.close().catch(() => undefined);
   }
@@ -119,9 +121,8 @@ export class AppendLog {
       this.inode = stats.ino;
       this.size = Number(stats.size);
       if (this.size === 0) await syncFolder(folder);
-      else if (stats.isFile() && !(await endsInNewline(handle, this.size))) {
-        await handle.appendFile(NEWLINE);
-        this.size += NEWLINE.length;
+      else if (stats.isFile()) {
+        this.size += await writeAll(handle, [await this.form.completion(handle, this.size)]);
       }
     } catch (error) {
       await handle.close().catch(() => undefined);
@@ -132,9 +133,15 @@ export class AppendLog {
   }
 }
 
-async function endsInNewline(handle: FileHandle, size: number): Promise<boolean> {
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer[0] === NEWLINE[0];
+/** One write for all parts where the system takes them at once; gives their length. */
+async function writeAll(handle: FileHandle, parts: readonly Buffer[]): Promise<number> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (length === 0) return 0;
+  let { bytesWritten: written } = await handle.writev(parts);
+  if (written === length) return length;
+  const bytes = Buffer.concat(parts);
+  while (written < length) written += (await handle.write(bytes, written)).bytesWritten;
+  return length;
 }
 
 /** Makes the name of a new file durable; where folders cannot be synced (Windows) nothing better is known. */

@@ -1,16 +1,19 @@
-/** A request body to the one line of OTLP JSON that is stored, without loss; or why that is not possible. */
+/** A request body to the record that is stored, without loss; or why that is not possible. */
+import { isMessage } from '../protobuf/check.js';
 import { decodeMessage, ProtobufError } from '../protobuf/decode.js';
+import { beginsProtobuf } from '../readers/sniff.js';
 import { SIGNALS, type Signal } from './signals.js';
 
 export type Encoding = 'json' | 'protobuf';
 
 export type Conversion =
   | {
-      readonly kind: 'line';
+      /** A line of OTLP JSON, or protobuf as it came. */
+      readonly kind: 'line' | 'frame';
       readonly signal: Signal;
-      /** Without newline. Undefined for a request that holds nothing. */
-      readonly line: Buffer | undefined;
-      /** The line is not everything: text that is no UTF-8 was replaced, so the body itself must be kept too. */
+      /** Without newline or length. Undefined for a request that holds nothing. */
+      readonly record: Buffer | undefined;
+      /** The record is not everything: text that is no UTF-8 was replaced, so the body itself must be kept too. */
       readonly lossy: boolean;
     }
   | { readonly kind: 'undecodable'; readonly reason: string };
@@ -63,7 +66,7 @@ function convertJson(body: Buffer, expected: Signal | undefined): Conversion {
   );
   if (signal === undefined) {
     if (Object.keys(members).length === 0 && expected !== undefined) {
-      return { kind: 'line', signal: expected, line: undefined, lossy: false };
+      return { kind: 'line', signal: expected, record: undefined, lossy: false };
     }
     return { kind: 'undecodable', reason: 'JSON without resourceSpans, resourceLogs or resourceMetrics' };
   }
@@ -73,13 +76,15 @@ function convertJson(body: Buffer, expected: Signal | undefined): Conversion {
   for (let at = 0; at < line.length; at += 1) {
     if (line[at] === NEWLINE || line[at] === RETURN) line[at] = SPACE;
   }
-  return { kind: 'line', signal, line, lossy: false };
+  return { kind: 'line', signal, record: line, lossy: false };
 }
 
 function convertProtobuf(body: Buffer, expected: Signal | undefined): Conversion {
   if (body.length === 0 && expected !== undefined) {
-    return { kind: 'line', signal: expected, line: undefined, lossy: false };
+    return { kind: 'line', signal: expected, record: undefined, lossy: false };
   }
+  const asItIs = frameOf(body, expected);
+  if (asItIs !== undefined) return { kind: 'frame', signal: asItIs, record: body, lossy: false };
   let first: string | undefined;
   for (const signal of [expected, ...SIGNALS]) {
     if (signal === undefined) continue;
@@ -87,11 +92,21 @@ function convertProtobuf(body: Buffer, expected: Signal | undefined): Conversion
       const decoded = decodeMessage(body, signal.message, { integers: 'text', keepUnknown: true });
       if (decoded.known === 0) continue;
       const line = Buffer.from(JSON.stringify(decoded.value));
-      return { kind: 'line', signal, line, lossy: decoded.replaced };
+      return { kind: 'line', signal, record: line, lossy: decoded.replaced };
     } catch (error) {
       if (!(error instanceof ProtobufError)) throw error;
       first ??= `not OTLP protobuf: ${error.message} at byte ${error.offset}`;
     }
   }
   return { kind: 'undecodable', reason: first ?? 'not OTLP protobuf' };
+}
+
+/**
+ * The signal under which readers will read the body as a frame. A frame does not name its signal, they try one after
+ * another: a body that an earlier one fits too is stored as JSON, which names it.
+ */
+function frameOf(body: Buffer, expected: Signal | undefined): Signal | undefined {
+  if (!beginsProtobuf(body, body.length, true)) return undefined;
+  const first = SIGNALS.find((signal) => isMessage(body, signal.message));
+  return expected === undefined || first === expected ? first : undefined;
 }

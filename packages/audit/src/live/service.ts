@@ -5,6 +5,7 @@ import { AppendLog } from './append-log.js';
 import { unpack } from './body.js';
 import { convert, encodingOf, type Conversion, type Encoding } from './convert.js';
 import { Attempts } from './attempts.js';
+import { FRAMES, LINES } from './form.js';
 import { Quarantine, type QuarantinedBody } from './quarantine.js';
 import {
   respondError,
@@ -33,7 +34,8 @@ type Intake =
 
 /** Takes requests in, stores them, answers. */
 export class Service {
-  private readonly logs: ReadonlyMap<SignalName, AppendLog>;
+  /** By the name of the file. */
+  private readonly logs: ReadonlyMap<string, AppendLog>;
   private readonly quarantine: Quarantine;
   private readonly options: ReceiverOptions;
   private readonly maxBodyBytes: number;
@@ -50,7 +52,12 @@ export class Service {
 
   constructor(directory: string, options: ReceiverOptions) {
     this.options = options;
-    this.logs = new Map(SIGNALS.map(({ name, file }) => [name, new AppendLog(path.join(directory, file))]));
+    this.logs = new Map(
+      SIGNALS.flatMap(({ file, frames }) => [
+        [file, new AppendLog(path.join(directory, file), LINES)],
+        [frames, new AppendLog(path.join(directory, frames), FRAMES)],
+      ]),
+    );
     this.quarantine = new Quarantine(directory);
     this.maxBodyBytes = options.maxBodyBytes ?? 64 * MEBIBYTE;
     this.maxUnpackedBytes = options.maxUnpackedBytes ?? 256 * MEBIBYTE;
@@ -64,8 +71,7 @@ export class Service {
   }
 
   committed(file: string): number | undefined {
-    const signal = SIGNALS.find((each) => each.file === file);
-    return signal === undefined ? undefined : this.logs.get(signal.name)?.committed;
+    return this.logs.get(file)?.committed;
   }
 
   async close(): Promise<void> {
@@ -184,35 +190,36 @@ export class Service {
       await this.setAside(asSent, declared, converted.reason);
       return quarantinedPartial(converted.reason);
     }
-    const { signal, line, lossy } = converted;
+    const { kind, signal, record, lossy } = converted;
     if (lossy)
       await this.setAside(asSent, declared, 'text that is not UTF-8; stored with U+FFFD in its place');
-    if (line !== undefined && (await this.append(signal, line, asSent, declared)) === 'set aside') {
+    const file = kind === 'frame' ? signal.frames : signal.file;
+    if (record !== undefined && (await this.append(file, record, asSent, declared)) === 'set aside') {
       return quarantinedPartial('it could not be stored again and again');
     }
     this.stored[signal.name] += 1;
-    this.options.onEvent?.({ kind: 'stored', signal: signal.name, bytes: line?.length ?? 0 });
+    this.options.onEvent?.({ kind: 'stored', signal: signal.name, bytes: record?.length ?? 0 });
     if (declared.signal === signal) return undefined;
     return { rejected: 0, message: `stored, but ${signal.name} belong to ${signal.path}` };
   }
 
   /** A body that fails again and again in one way would hold its sender for ever: then it is set aside. */
   private async append(
-    signal: Signal,
-    line: Buffer,
+    file: string,
+    record: Buffer,
     asSent: Buffer,
     declared: Declared,
   ): Promise<'stored' | 'set aside'> {
     try {
-      await this.logs.get(signal.name)?.append(line);
+      await this.logs.get(file)?.append(record);
       return 'stored';
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       // A full disk is nobody's fault and passes.
       if (why.startsWith('ENOSPC') || why.startsWith('EDQUOT')) throw error;
-      if (this.attempts.failed(line, why) < (this.options.maxAttempts ?? 5)) throw error;
+      if (this.attempts.failed(record, why) < (this.options.maxAttempts ?? 5)) throw error;
       await this.setAside(asSent, declared, `could not be stored (${why})`);
-      this.attempts.forget(line, why);
+      this.attempts.forget(record, why);
       return 'set aside';
     }
   }

@@ -7,8 +7,10 @@ export interface Signal {
   readonly name: SignalName;
   /** Path of the request (OTLP specification, "OTLP/HTTP Request"). */
   readonly path: string;
-  /** File in the directory of the receiver. */
+  /** File of OTLP JSON, one request a line, in the directory of the receiver. */
   readonly file: string;
+  /** File of OTLP protobuf as it came, each request with its length before it. */
+  readonly frames: string;
   readonly message: Message;
   /** Member of the request that holds everything. */
   readonly member: string;
@@ -21,6 +23,7 @@ export const SIGNALS: readonly Signal[] = [
     name: 'traces',
     path: '/v1/traces',
     file: 'traces.jsonl',
+    frames: 'traces.binpb',
     message: TRACES,
     member: 'resourceSpans',
     rejected: 'rejectedSpans',
@@ -29,6 +32,7 @@ export const SIGNALS: readonly Signal[] = [
     name: 'logs',
     path: '/v1/logs',
     file: 'logs.jsonl',
+    frames: 'logs.binpb',
     message: LOGS,
     member: 'resourceLogs',
     rejected: 'rejectedLogRecords',
@@ -37,6 +41,7 @@ export const SIGNALS: readonly Signal[] = [
     name: 'metrics',
     path: '/v1/metrics',
     file: 'metrics.jsonl',
+    frames: 'metrics.binpb',
     message: METRICS,
     member: 'resourceMetrics',
     rejected: 'rejectedDataPoints',

@@ -2,7 +2,7 @@
 import type { SignalName } from './signals.js';
 
 export interface ReceiverOptions {
-  /** Folder of `traces.jsonl`, `logs.jsonl`, `metrics.jsonl` and `quarantine/`; made when it is missing. */
+  /** Folder of `traces.jsonl` (JSON), `traces.binpb` (protobuf), the same for logs and metrics, and `quarantine/`. */
   readonly directory: string;
   /** Default 127.0.0.1. Another address opens the evidence to whoever reaches it. */
   readonly host?: string;

@@ -40,7 +40,7 @@ export interface Decoded {
 }
 
 /** Nesting of messages; attribute values may nest, but no emitter means this. */
-const MAX_DEPTH = 100;
+export const MAX_DEPTH = 100;
 
 /** @throws ProtobufError where the bytes contradict the wire format or the type of a field */
 export function decodeMessage(bytes: Uint8Array, message: Message, options: DecodeOptions): Decoded {
@@ -316,7 +316,7 @@ class Decoder {
   }
 }
 
-const WIRE_TYPES: Readonly<Record<ScalarType, 0 | 1 | 2 | 5>> = {
+export const WIRE_TYPES: Readonly<Record<ScalarType, 0 | 1 | 2 | 5>> = {
   string: 2,
   bytes: 2,
   id: 2,

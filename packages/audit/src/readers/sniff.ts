@@ -59,7 +59,7 @@ const FIRST_TAG = 0x0a;
  * Whether the bytes begin an export request: field 1, and in it a message that begins with a field that it may have.
  * @param length of the message, of which `bytes` may be the beginning only
  */
-function beginsProtobuf(bytes: Uint8Array, length: number, whole: boolean): boolean {
+export function beginsProtobuf(bytes: Uint8Array, length: number, whole: boolean): boolean {
   if (bytes[0] !== FIRST_TAG) return false;
   const outer = varintAt(bytes, 1);
   if (outer === undefined) return false;

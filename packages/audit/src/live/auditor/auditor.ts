@@ -9,11 +9,14 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { AppendLog } from '../append-log.js';
+import { GEN_AI_OPERATION_EXECUTE_TOOL } from '@waybill/core';
 import { rowOfLog, rowOfSpan } from '../../evidence/recognise.js';
 import { readReceipts, readTargets } from '../../evidence/records.js';
 import type { SpanRow } from '../../evidence/rows.js';
+import { placeName } from '../../places.js';
 import { readInput } from '../../readers/index.js';
-import type { Damage } from '../../model.js';
+import type { EvidenceRef } from '../../rule.js';
+import type { Damage, SpanPeek } from '../../model.js';
 import { eventOf, eventOfFinding, parseEvent, type StateEvent } from './events.js';
 import { FrameLog } from './frame-log.js';
 import type { Item } from './items.js';
@@ -26,7 +29,7 @@ import { EventTally, type TallyCounts } from './tally.js';
 import { START, Tail, type Piece, type Place } from './tail.js';
 
 export interface AuditorOptions extends Omit<JudgeOptions, 'receiptsDeclared' | 'targetsGiven'> {
-  /** Folder of `traces.jsonl` and `logs.jsonl`; the auditor's own files are in its `.live`. */
+  /** Folder of the receiver's files; the auditor's own are in its `.live`. */
   readonly directory: string;
   /** JSON Lines that grow. That any are given declares receipts for every tool that may have an effect. */
   readonly receipts?: readonly string[];
@@ -227,7 +230,6 @@ export class LiveAuditor {
 
   async #ingest(source: Source, bytes: Buffer, from: Place): Promise<void> {
     const now = this.#now();
-    const base = from.line - 1;
     const add = (item: Item): void => {
       this.#groups.add(item, source.id, from, now);
     };
@@ -236,12 +238,13 @@ export class LiveAuditor {
         await readInput(
           { kind: 'bytes', id: source.id, path: source.tail.path, bytes },
           {
+            wants: isOfInterest,
             span: (span) => {
               if (span.scope.name === VERDICT_SCOPE) this.#sayLoop();
-              else this.#take(rowOfSpan(span), base, add);
+              else this.#take(rowOfSpan(span), from, add);
             },
-            log: (record) => this.#take(rowOfLog(record), base, add),
-            damage: (damage) => this.#damage(damage, source, base),
+            log: (record) => this.#take(rowOfLog(record), from, add),
+            damage: (damage) => this.#damage(damage, source, from),
             gap: () => undefined,
           },
         );
@@ -249,22 +252,22 @@ export class LiveAuditor {
       case 'receipts': {
         const text = { path: source.tail.path, text: bytes.toString('utf8') };
         const read = readReceipts(text, source.id, this.#options.keys, (row) => {
-          add({ kind: 'receipt', row: { ...row, at: movedAt(row.at, base) } });
+          add({ kind: 'receipt', row: { ...row, at: movedAt(row.at, from) } });
         });
-        for (const row of read.broken) add({ kind: 'broken', row: { ...row, at: movedAt(row.at, base) } });
-        for (const damage of read.damaged) this.#damage(damage, source, base);
+        for (const row of read.broken) add({ kind: 'broken', row: { ...row, at: movedAt(row.at, from) } });
+        for (const damage of read.damaged) this.#damage(damage, source, from);
         return;
       }
       case 'targets': {
         const read = readTargets({ path: source.tail.path, text: bytes.toString('utf8') }, source.id);
-        for (const row of read.rows) add({ kind: 'target', row: { ...row, at: movedAt(row.at, base) } });
-        for (const damage of read.damaged) this.#damage(damage, source, base);
+        for (const row of read.rows) add({ kind: 'target', row: { ...row, at: movedAt(row.at, from) } });
+        for (const damage of read.damaged) this.#damage(damage, source, from);
         return;
       }
     }
   }
 
-  #take(row: SpanRow | undefined, base: number, add: (item: Item) => void): void {
+  #take(row: SpanRow | undefined, from: Place, add: (item: Item) => void): void {
     if (row === undefined) return;
     this.#roles.add(row.role);
     for (const stage of row.stages) {
@@ -275,14 +278,13 @@ export class LiveAuditor {
         this.#effectTools.set(tool, stage.timeUnixNano);
       }
     }
-    const stages = row.stages.map((stage) => ({ ...stage, at: movedAt(stage.at, base) }));
-    add({ kind: 'row', row: { ...row, at: movedAt(row.at, base), stages } });
+    const stages = row.stages.map((stage) => ({ ...stage, at: movedAt(stage.at, from) }));
+    add({ kind: 'row', row: { ...row, at: movedAt(row.at, from), stages } });
   }
 
-  #damage({ at, reason }: Damage, source: Source, base: number): void {
+  #damage({ at, reason }: Damage, source: Source, from: Place): void {
     this.#damaged += 1;
-    const line = at.line === undefined ? '' : `:${at.line + base}`;
-    this.#problem(`${source.tail.path}${line}: ${reason}`);
+    this.#problem(`${placeName({ ...movedAt(at, from), source: source.tail.path })}: ${reason}`);
   }
 
   /** One batch, so that a step is short; gives whether more are due. */
@@ -408,8 +410,21 @@ export class LiveAuditor {
   }
 }
 
-function movedAt<T extends { readonly line?: number }>(at: T, base: number): T {
-  return at.line === undefined || base === 0 ? at : { ...at, line: at.line + base };
+/** A place in a piece as a place in its file. */
+function movedAt<T extends { readonly line?: number; readonly offset?: number }>(at: T, from: Place): T {
+  if (at.line !== undefined) return from.line === 1 ? at : { ...at, line: at.line + from.line - 1 };
+  return at.offset === undefined ? at : { ...at, offset: at.offset + from.offset };
+}
+
+/** Names under which any emitter speaks of a tool call; a span without any of them is passed over undecoded. */
+const SPEAKS = /^(?:waybill|mcp|gen_ai|jsonrpc|rpc|traceloop)[._]|(?:^|[._])(?:run|call|operation)_id$/;
+
+function isOfInterest(span: SpanPeek): boolean {
+  return (
+    span.scopeName === VERDICT_SCOPE ||
+    span.name.startsWith(GEN_AI_OPERATION_EXECUTE_TOOL) ||
+    span.hasKey((key) => SPEAKS.test(key))
+  );
 }
 
 function latest(a: OperationState | undefined, b: OperationState | undefined): OperationState | undefined {
@@ -418,16 +433,8 @@ function latest(a: OperationState | undefined, b: OperationState | undefined): O
 }
 
 /** Which group a place of the evidence belongs to. */
-function ownersOf(
-  groups: readonly OpenGroup[],
-): (
-  at: { readonly source: string; readonly line?: number; readonly spanId?: string } | undefined,
-) => OpenGroup | undefined {
-  const nameOf = (at: {
-    readonly source: string;
-    readonly line?: number;
-    readonly spanId?: string;
-  }): string => `${at.source}:${at.line ?? ''}:${at.spanId ?? ''}`;
+function ownersOf(groups: readonly OpenGroup[]): (at: EvidenceRef | undefined) => OpenGroup | undefined {
+  const nameOf = (at: EvidenceRef): string => `${placeName(at)} ${at.spanId ?? ''}`;
   const owners = new Map<string, OpenGroup>();
   for (const group of groups) for (const item of group.items) owners.set(nameOf(item.row.at), group);
   return (at) => (at === undefined ? undefined : owners.get(nameOf(at)));

@@ -4,9 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { JudgedOperation } from '../../evidence/index.js';
+import { evidenceName } from '../../places.js';
 import { operationOfReport } from '../../report-operation.js';
 import type { Finding } from '../../report.js';
 import type { OperationState } from './open-groups.js';
+
+/** Named with one finding. */
+const MAX_EVIDENCE = 20;
 
 export interface EventFinding {
   readonly rule: string;
@@ -15,7 +19,7 @@ export interface EventFinding {
   readonly message: string;
   readonly fingerprint: string;
   readonly callId: string | null;
-  /** `source:line`, as in reports; `s1` is traces.jsonl, `s2` logs.jsonl. */
+  /** Spans and receipts by their ids, as in reports; what has none by its place in a file (`s1:42`). */
   readonly at: readonly string[];
 }
 
@@ -65,9 +69,7 @@ export function findingOfEvent(finding: Finding): EventFinding {
     message: finding.message,
     fingerprint: finding.fingerprint,
     callId: finding.callId,
-    at: finding.at
-      .slice(0, 20)
-      .map(({ source, line }) => (line === undefined ? source : `${source}:${line}`)),
+    at: [...new Set(finding.at.map(evidenceName))].slice(0, MAX_EVIDENCE),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Which files the auditor follows, and what it reads back of its own progress file. */
 import path from 'node:path';
 import type { TallyCounts } from './tally.js';
-import { START, Tail, type Place } from './tail.js';
+import { START, Tail, type Place, type TailForm } from './tail.js';
 
 type SourceKind = 'traces' | 'receipts' | 'targets';
 
@@ -24,15 +24,23 @@ export function sourcesOf(
   options: SourceOptions,
   places: Readonly<Record<string, unknown>>,
 ): readonly Source[] {
-  const make = (id: string, kind: SourceKind, file: string, own?: string): Source => {
-    const tail = new Tail(file, placeOf(places[id]));
-    return { id, kind, tail, own };
-  };
+  const make = (id: string, kind: SourceKind, file: string, form: TailForm = 'lines'): Source => ({
+    id,
+    kind,
+    tail: new Tail(file, placeOf(places[id]), form),
+    own: undefined,
+  });
+  const received = (id: string, own: string, form: TailForm): Source => ({
+    ...make(id, 'traces', path.join(options.directory, own), form),
+    own,
+  });
   const numbered = (name: 'receipts' | 'targets', files: readonly string[]): readonly Source[] =>
     files.map((file, index) => make(index === 0 ? name : `${name}${index + 1}`, name, path.resolve(file)));
   return [
-    make('s1', 'traces', path.join(options.directory, 'traces.jsonl'), 'traces.jsonl'),
-    make('s2', 'traces', path.join(options.directory, 'logs.jsonl'), 'logs.jsonl'),
+    received('s1', 'traces.jsonl', 'lines'),
+    received('s2', 'logs.jsonl', 'lines'),
+    received('s3', 'traces.binpb', 'frames'),
+    received('s4', 'logs.binpb', 'frames'),
     ...numbered('receipts', options.receipts ?? []),
     ...numbered('targets', options.targets ?? []),
   ];

@@ -76,4 +76,52 @@ describe('Tail', () => {
     const pieces = [textOf(tail), textOf(tail), textOf(tail)].filter((piece) => piece !== undefined);
     expect(pieces.join('')).toBe(`a\n${line}b\n`);
   });
+
+  describe('of frames', () => {
+    // Resource spans that hold an empty resource.
+    const RECORD = Buffer.from([0x0a, 0x02, 0x0a, 0x00]);
+    const frame = (record: Uint8Array = RECORD): Buffer => {
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(record.length);
+      return Buffer.concat([head, record]);
+    };
+    const lengthOf = (tail: Tail): number | undefined => tail.read()?.bytes.length;
+
+    it('gives whole frames once, with the offset of the first', () => {
+      const tail = new Tail(file(), undefined, 'frames');
+      writeFileSync(file(), Buffer.concat([frame(), frame(), frame().subarray(0, 6)]));
+      expect(tail.read()).toMatchObject({
+        from: { offset: 0, line: 1 },
+        bytes: Buffer.concat([frame(), frame()]),
+      });
+      expect(tail.read()).toBeUndefined();
+      appendFileSync(file(), frame().subarray(6));
+      expect(tail.read()).toMatchObject({ from: { offset: 16, line: 1 }, bytes: frame() });
+    });
+
+    it('gives a frame that is larger than one piece', () => {
+      const large = frame(Buffer.concat([RECORD, Buffer.alloc(3 << 20, 0x0a)]));
+      writeFileSync(file(), Buffer.concat([large, frame()]));
+      const tail = new Tail(file(), undefined, 'frames');
+      expect(lengthOf(tail)).toBeGreaterThanOrEqual(large.length);
+    });
+
+    it('gives what is no frame together with what is before the next one', () => {
+      const garbage = Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]);
+      writeFileSync(file(), Buffer.concat([frame(), garbage, frame()]));
+      expect(lengthOf(new Tail(file(), undefined, 'frames'))).toBe(8 + garbage.length + 8);
+    });
+
+    it('goes on after a restart, and begins again in another file of the same name', () => {
+      writeFileSync(file(), Buffer.concat([frame(), frame()]));
+      const first = new Tail(file(), undefined, 'frames');
+      first.read();
+      const again = (): Tail => new Tail(file(), first.next, 'frames');
+      expect(again().read()).toBeUndefined();
+      appendFileSync(file(), frame());
+      expect(again().read()).toMatchObject({ from: { offset: 16 } });
+      writeFileSync(file(), Buffer.concat([Buffer.alloc(3), frame(), frame(), frame()]));
+      expect(again().read()).toMatchObject({ from: { offset: 0 } });
+    });
+  });
 });
