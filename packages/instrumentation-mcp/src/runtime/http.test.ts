@@ -6,7 +6,10 @@ import * as v2Client from '@modelcontextprotocol/client';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import * as v2Server from '@modelcontextprotocol/server';
 import { SpanKind, SpanStatusCode, context, trace } from '@opentelemetry/api';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Harness, eventually, outcomeOf, stagesOf, startHarness } from '../../test-support/harness.js';
@@ -362,7 +365,10 @@ describe.each([
     await peer.close();
   });
 
-  it('records a late result beside the call', async () => {
+  it('records a late result beside the call, and in the journal', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'waybill-late-'));
+    const journal = join(folder, 'stages.jsonl');
+    harness.config = { stageJournal: journal };
     const peer = await rawPeer(async (request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': hi\n\n');
@@ -382,6 +388,11 @@ describe.each([
     expect(late?.events.map((event) => event.attributes)).toEqual([
       { 'waybill.outcome': 'TOOL_SUCCESS', 'waybill.stage.seq': 4 },
     ]);
+    const last = readFileSync(journal, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+    expect(last).toContain('"eventName":"waybill.client.late_result"');
+    expect(last).toContain('{"key":"waybill.stage.seq","value":{"intValue":"4"}}');
+    rmSync(folder, { recursive: true });
+    harness.config = {};
     await client.close();
     await peer.close();
   });

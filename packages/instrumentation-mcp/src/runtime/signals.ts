@@ -40,14 +40,13 @@ interface SignalTarget extends CallTarget {
 /** The recorder of a call: span events, log records and the journal, as configured. */
 export function recorderFor(core: RuntimeCore, target: SignalTarget): StageRecorder {
   const signal = stageSignal(core);
-  const sinks: StageSink[] = [];
-  if (signal !== 'logs') sinks.push(spanEventSink(target.span));
-  if (signal !== 'span_events') sinks.push(logSink(core, target));
+  const lasting: StageSink[] = [];
+  if (signal !== 'span_events') lasting.push(logSink(core, target));
   const journal = core.config().stageJournal ?? core.environment.stageJournal;
   if (journal !== undefined && journal !== '' && target.ids.effectKind !== 'read') {
-    sinks.push(journalSink(core, journal, target));
+    lasting.push(journalSink(core, journal, target));
   }
-  return createStageRecorder(sinks);
+  return createStageRecorder(signal === 'logs' ? [] : [spanEventSink(target.span)], lasting);
 }
 
 function stageSignal(core: RuntimeCore): StageSignal {

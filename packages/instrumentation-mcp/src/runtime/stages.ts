@@ -10,19 +10,33 @@ export type StageSink = (stage: Stage, attributes: StageAttributes) => void;
 export interface StageRecorder {
   /** Records a stage at once. `detail` must hold ids, versions and counts only. */
   record(stage: Stage, detail?: StageAttributes): void;
+  /** Records a stage that came after the span had ended, where that is no matter: as a log and in the journal. */
+  recordLate(stage: Stage, detail?: StageAttributes): { readonly seq: number };
   has(stage: Stage): boolean;
   /** Names in order, for `waybill.stages`. */
   names(): readonly Stage[];
 }
 
-export function createStageRecorder(sinks: readonly StageSink[]): StageRecorder {
+/** @param lasting the sinks that outlive the span */
+export function createStageRecorder(
+  spanSinks: readonly StageSink[],
+  lasting: readonly StageSink[],
+): StageRecorder {
   const reached: Stage[] = [];
+  const sinks = [...spanSinks, ...lasting];
+  const tell = (
+    to: readonly StageSink[],
+    stage: Stage,
+    detail: StageAttributes | undefined,
+  ): { readonly seq: number } => {
+    const seq = reached.push(stage);
+    const attributes = { ...detail, [ATTR_STAGE_SEQ]: seq };
+    for (const sink of to) sink(stage, attributes);
+    return { seq };
+  };
   return {
-    record(stage, detail) {
-      reached.push(stage);
-      const attributes = { ...detail, [ATTR_STAGE_SEQ]: reached.length };
-      for (const sink of sinks) sink(stage, attributes);
-    },
+    record: (stage, detail) => void tell(sinks, stage, detail),
+    recordLate: (stage, detail) => tell(lasting, stage, detail),
     has: (stage) => reached.includes(stage),
     names: () => reached,
   };

@@ -16,7 +16,7 @@ export const LATE_SPAN_NAME: string = `${STAGE_EVENT_PREFIX}late_result`;
 
 /**
  * A response that came after its call had settled. The span of the call takes no more events, so the stage goes out on
- * a span of no length, linked to the call, whatever `stageSignal` says.
+ * a span of no length, linked to the call, whatever `stageSignal` says, and to the journal where there is one.
  */
 export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown): void {
   const late = leg.reading?.late(message);
@@ -30,7 +30,7 @@ export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown):
     return;
   }
   const target = { side: 'client' as const, span: leg.span, context: leg.context, ids: leg.ids };
-  const seq = leg.stages.names().length + 1;
+  const { seq } = leg.stages.recordLate('client.late_result', detail);
   const attributes = { ...detail, [ATTR_STAGE_SEQ]: seq };
   const span = core.deps.tracer().startSpan(
     LATE_SPAN_NAME,
