@@ -1,11 +1,12 @@
 /**
  * Configuration and rules from files: ES modules that run in this process with its rights, like those of a linter.
- * `defineRule` gives them their types; here is checked only what would otherwise fail without a place.
+ * What they export is checked here, by `@waybill/audit/config`, before anything is audited.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AuditConfig, Rule } from '@waybill/audit';
+import type { ConfigProblem } from '@waybill/audit/config';
 import { CliError, EXIT, messageOf } from './errors.js';
 
 const DEFAULT_FILES = ['waybill.config.js', 'waybill.config.mjs'] as const;
@@ -78,14 +79,17 @@ export async function loadConfig(
   ruleFiles: readonly string[],
 ): Promise<LoadedConfig> {
   const file = configFile ?? DEFAULT_FILES.find((name) => existsSync(name));
-  const config = file === undefined ? {} : await load(file, 'configuration');
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
-    throw new CliError(
-      EXIT.usage,
-      `configuration ${file ?? ''} does not export an object`,
-      'export default { rules: { … }, suppress: [ … ] }; docs/rules/README.md shows one.',
-    );
-  }
-  const rules = await Promise.all(ruleFiles.map(loadRules));
-  return { config, rules: rules.flat() };
+  const rules = (await Promise.all(ruleFiles.map(loadRules))).flat();
+  if (file === undefined) return { config: {}, rules };
+  const config = await load(file, 'configuration');
+  // Loaded only where there is a configuration: a validator of schemas costs more than the rest of the start.
+  const { checkConfig } = await import('@waybill/audit/config');
+  const [first, ...others] = checkConfig(config, rules);
+  if (first === undefined) return { config: config as AuditConfig, rules };
+  const place = ({ at, problem }: ConfigProblem): string => (at === '' ? problem : `${at}: ${problem}`);
+  throw new CliError(
+    EXIT.usage,
+    [`configuration ${file}: ${place(first)}`, ...others.map((each) => `  and ${place(each)}`)].join('\n'),
+    first.remedy,
+  );
 }
