@@ -34,9 +34,9 @@ function isLoud(finding: Finding): boolean {
 function describe(findings: readonly Finding[], paths: ReadonlyMap<string, string>): string {
   return findings
     .map((finding) => {
-      const at = placeTexts(finding.at, paths).join(', ');
+      const at = printable(placeTexts(finding.at, paths).join(', '));
       const doubt = finding.certainty === 'suspected' ? ' (suspected)' : '';
-      return `${finding.level} ${finding.rule}${doubt}: ${finding.message}${at === '' ? '' : `\n  at ${at}`}`;
+      return `${finding.level} ${finding.rule}${doubt}: ${printable(finding.message)}${at === '' ? '' : `\n  at ${at}`}`;
     })
     .join('\n');
 }

@@ -1,0 +1,114 @@
+/**
+ * Evidence written by an attacker: whatever stands in an attribute, a name or a file name, no report lets it move the
+ * cursor, reorder the text, begin a line of its own, or end a markup element.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  REPORT_FORMATS,
+  audit,
+  explainJson,
+  explainOperation,
+  renderReport,
+  type AuditReport,
+  type ReportFormat,
+} from '@waybill/audit';
+import { describe, expect, test } from 'vitest';
+import { asRecords, asSource } from './inputs.js';
+
+interface Case {
+  readonly id: string;
+  readonly otlp: unknown;
+  readonly receipts?: readonly unknown[];
+  readonly targets?: readonly unknown[];
+}
+
+const cases = JSON.parse(
+  readFileSync(new URL('../cases/spans-open.json', import.meta.url), 'utf8'),
+) as readonly Case[];
+
+/** Terminal title, cursor, C1 control, right-to-left override, isolate, line breaks of four kinds, markup, a command. */
+const HOSTILE =
+  '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066\u200b\u2028\u2029\r\n::error::owned\nowned %0A::warning::owned</script><script>owned()</script>-->]]>"\'<img src=x onerror=owned()>';
+
+/** Every text of a value, one at a time, made hostile: the copies with the path of what was changed. */
+function* variants(value: unknown, at = ''): Generator<{ readonly at: string; readonly copy: unknown }> {
+  if (typeof value === 'string') {
+    yield { at, copy: `${value}${HOSTILE}` };
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      for (const inner of variants(item, `${at}[${index}]`)) {
+        yield { at: inner.at, copy: value.with(index, inner.copy) };
+      }
+    }
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, item] of Object.entries(value)) {
+    for (const inner of variants(item, `${at}.${key}`)) {
+      yield { at: inner.at, copy: { ...value, [key]: inner.copy } };
+    }
+  }
+}
+
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** What a format may never hold, whatever the evidence says. */
+function wrongIn(format: ReportFormat | 'explain' | 'explain --json', text: string): string | undefined {
+  const structured =
+    format === 'json' || format === 'jsonl' || format === 'sarif' || format === 'explain --json';
+  for (const line of text.split('\n')) {
+    // JSON is data: its reader decides what to print. It may hold what JSON allows, which a line break is not.
+    if (!structured && format !== 'html' && controls.test(line))
+      return `a control character in ${JSON.stringify(line)}`;
+    if (structured && /[\u0000-\u001f]/.test(line))
+      return `a raw control character in ${JSON.stringify(line)}`;
+    if (/^\s*(?:owned|::error::owned|::warning::owned)/.test(line))
+      return `a line of its own: ${JSON.stringify(line)}`;
+  }
+  if (format === 'html' && text.split('</script').length !== 4) return 'an end of a script element';
+  if ((format === 'html' || format === 'junit') && /<script>owned|<img/.test(text)) return 'markup';
+  return undefined;
+}
+
+function* texts(
+  report: AuditReport,
+): Generator<readonly [ReportFormat | 'explain' | 'explain --json', string]> {
+  for (const format of REPORT_FORMATS) {
+    yield [format, [...renderReport(report, format, { color: false })].join('')];
+  }
+  for (const operation of report.operations) {
+    yield ['explain', [...explainOperation(report, operation)].join('')];
+    yield ['explain --json', explainJson(report, operation)];
+  }
+}
+
+async function judged(evidence: Case, path = 'traces.json'): Promise<AuditReport> {
+  return audit({
+    traces: [{ ...asSource(JSON.stringify(evidence.otlp)), path }],
+    receipts: [asRecords('receipts.jsonl', evidence.receipts ?? [])],
+    targets: [asRecords('targets.jsonl', evidence.targets ?? [])],
+  });
+}
+
+describe.each(cases)('hostile text in $id', (evidence) => {
+  test('reaches no report raw, wherever it stands', async () => {
+    const wrong: string[] = [];
+    for (const { at, copy } of variants(evidence)) {
+      for (const [format, text] of texts(await judged(copy as Case))) {
+        const why = wrongIn(format, text);
+        if (why !== undefined) wrong.push(`${at} in ${format}: ${why}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+test('the name of a file is as hostile as its content', async () => {
+  const [evidence] = cases;
+  if (evidence === undefined) throw new Error('There are no cases.');
+  for (const [format, text] of texts(await judged(evidence, `traces${HOSTILE}.json`))) {
+    expect.soft(wrongIn(format, text), format).toBeUndefined();
+  }
+});
