@@ -3,7 +3,7 @@ import { OUTCOMES, STAGES, VERDICTS, VERDICT_ROWS, type Action } from '@waybill/
 import type { AuditReport, Finding, ReportCall, ReportClientSide, ReportOperation } from '../report.js';
 import { placeName } from '../places.js';
 import { jsonFinding, jsonOperation } from './json.js';
-import { findingsByOperation, isoTime, pathsOf, placeTexts, plural, printable } from './text.js';
+import { findingsByOperation, isoTime, jsonText, pathsOf, placeTexts, plural, printable } from './text.js';
 
 const todo: Readonly<Record<Action, string>> = {
   none: 'Nothing is left to do.',
@@ -172,12 +172,11 @@ function withPath(place: string, paths: ReadonlyMap<string, string>): string {
 /** The operation and its findings as in the JSON report, each with the places where its evidence was read. */
 export function explainJson(report: AuditReport, operation: ReportOperation): string {
   const findings = findingsByOperation(report).get(operation.key) ?? [];
-  return `${JSON.stringify(
+  return `${jsonText(
     {
       operation: { ...jsonOperation(operation), places: operation.places },
       findings: findings.map((finding) => ({ ...jsonFinding(finding), places: finding.at.map(placeName) })),
     },
-    null,
     2,
   )}\n`;
 }

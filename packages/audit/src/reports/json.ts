@@ -15,6 +15,7 @@ import type {
 } from '../report.js';
 import { namedParts, placeName } from '../places.js';
 import type { EvidenceRef, Gap } from '../rule.js';
+import { jsonText } from './text.js';
 
 /** Relative to the package, like every reference of the project to itself. */
 export const REPORT_SCHEMA = '@waybill/audit/schemas/report-1.json';
@@ -192,7 +193,7 @@ function* list<T>(name: string, items: Iterable<T>, toJson: (item: T) => JsonVal
   yield `,\n  ${JSON.stringify(name)}: [`;
   let count = 0;
   for (const item of items) {
-    yield `${count === 0 ? '' : ','}\n    ${JSON.stringify(toJson(item))}`;
+    yield `${count === 0 ? '' : ','}\n    ${jsonText(toJson(item))}`;
     count += 1;
   }
   yield count === 0 ? ']' : '\n  ]';
@@ -205,7 +206,7 @@ class Held {
   #count = 0;
 
   add(places: readonly string[]): void {
-    this.#last += `${this.#count === 0 ? '' : ','}\n      ${JSON.stringify(places)}`;
+    this.#last += `${this.#count === 0 ? '' : ','}\n      ${jsonText(places)}`;
     this.#count += 1;
     if (this.#last.length > 64 * 1024) this.#close();
   }
@@ -247,7 +248,7 @@ function* places(report: AuditReport, operations: Held): Generator<string> {
  * stands in `inputs` and `places`; the rest is the same bytes for the same evidence in another format or file.
  */
 export function* renderJson(report: AuditReport): Generator<string> {
-  yield JSON.stringify(jsonHead(report), null, 2).slice(0, -2);
+  yield jsonText(jsonHead(report), 2).slice(0, -2);
   const held = new Held();
   yield* list('operations', report.operations, (operation) => {
     held.add(operation.places);

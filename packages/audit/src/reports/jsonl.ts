@@ -6,9 +6,10 @@
 import { placeName } from '../places.js';
 import type { AuditReport } from '../report.js';
 import { jsonFinding, jsonHead, jsonOperation, jsonSuppressed, type JsonValue } from './json.js';
+import { jsonText } from './text.js';
 
 function line(type: string, value: { readonly [key: string]: JsonValue | undefined }): string {
-  return `${JSON.stringify({ type, ...value })}\n`;
+  return `${jsonText({ type, ...value })}\n`;
 }
 
 export function* renderJsonLines(report: AuditReport): Generator<string> {

@@ -7,7 +7,7 @@ import type { Log, PhysicalLocation, ReportingDescriptor, Result, Run } from 'sa
 import type { AuditReport, Finding, SuppressedFinding } from '../report.js';
 import type { EvidenceRef } from '../rule.js';
 import { builtinRules } from '../rules/index.js';
-import { printable } from './text.js';
+import { jsonText, printable } from './text.js';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 const levels = { error: 'error', warning: 'warning', info: 'note' } as const;
@@ -115,5 +115,5 @@ export function sarifLog(report: AuditReport): Log {
 }
 
 export function* renderSarif(report: AuditReport): Generator<string> {
-  yield `${JSON.stringify(sarifLog(report), null, 1)}\n`;
+  yield `${jsonText(sarifLog(report), 1)}\n`;
 }

@@ -16,8 +16,24 @@ const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export function printable(text: string): string {
   return text.replace(controls, (character) => {
     const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
+    return `\\u${hex(code)}`;
   });
+}
+
+const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * JSON that may be printed: what `JSON.stringify` leaves raw and a terminal obeys (C1 controls, bidi and other
+ * formatting characters) is escaped, so that the value is the same and the text harmless.
+ */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(unseen, (character) =>
+    Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at))}`).join(''),
+  );
+}
+
+function hex(code: number): string {
+  return code.toString(16).padStart(4, '0');
 }
 
 /** Keeps the beginning and the end, where ids differ. */
