@@ -59,7 +59,8 @@ export async function nodeOf(major: number): Promise<string> {
   return stdout.trim();
 }
 
-async function pack(): Promise<{ readonly tarballs: readonly string[]; readonly digest: string }> {
+/** Packs what an application installs of ours, as `npm publish` would. */
+export async function pack(): Promise<{ readonly tarballs: readonly string[]; readonly digest: string }> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, 'new-'));
   const hash = createHash('sha256');
@@ -80,7 +81,8 @@ async function pack(): Promise<{ readonly tarballs: readonly string[]; readonly 
   return { tarballs: files.map((file) => join(kept, file)), digest };
 }
 
-async function npm(args: readonly string[], cwd: string): Promise<void> {
+/** Runs npm in `cwd`; throws with what it wrote to stderr. */
+export async function npm(args: readonly string[], cwd: string): Promise<void> {
   try {
     await run('npm', [...args, '--no-audit', '--no-fund'], {
       cwd,

@@ -9,11 +9,14 @@ import {
   ATTR_JSONRPC_REQUEST_ID,
   ATTR_MCP_METHOD_NAME,
   ATTR_OPERATION_ID,
+  ATTR_OUTCOME,
+  ATTR_OUTCOME_REASON,
   ATTR_RESULT_DIGEST,
   ATTR_STAGES,
   ATTR_STAGE_SEQ,
   GEN_AI_OPERATION_EXECUTE_TOOL,
   METHOD_TOOLS_CALL,
+  STAGE_EVENT_PREFIX,
   stageOfEvent,
 } from '@waybill/core';
 import type { AttributeValue, Attributes, LogRecord, Span, SpanEvent } from '../model.js';
@@ -30,6 +33,8 @@ const MAX_TEXT = 1_000;
 
 const TRACELOOP_KIND = 'traceloop.span.kind';
 const TRACELOOP_ENTITY = 'traceloop.entity.name';
+/** A span of no length that carries a stage which came after the span of its call had ended; it hangs below that. */
+const LATE_SPAN = `${STAGE_EVENT_PREFIX}late_result`;
 /** Parent sampled or not is unknown to OTLP; bit 0 of the span's own flags is the W3C sampled flag. */
 const SAMPLED = 1;
 
@@ -42,7 +47,12 @@ export function isMcpSpan(span: Span): boolean {
 export function rowOfSpan(span: Span): SpanRow | undefined {
   const recognised = recognise(span);
   if (recognised === undefined) return undefined;
-  const at: EvidenceRef = { ...span.at, traceId: span.traceId, spanId: span.spanId };
+  const isLate = span.name === LATE_SPAN;
+  const at: EvidenceRef = {
+    ...span.at,
+    traceId: span.traceId,
+    spanId: isLate ? span.parentSpanId : span.spanId,
+  };
   const attributes = keep(span.attributes);
   const stages: StageRow[] = [];
   const seqs: number[] = [];
@@ -68,15 +78,15 @@ export function rowOfSpan(span: Span): SpanRow | undefined {
   return {
     role: recognised.role,
     own,
-    fromLogs: false,
+    fromLogs: isLate,
     scope: span.scope.name,
     service: span.resource.serviceName,
     traceId: span.traceId,
-    spanId: span.spanId,
-    parentSpanId: span.parentSpanId,
+    spanId: isLate ? span.parentSpanId : span.spanId,
+    parentSpanId: isLate ? '' : span.parentSpanId,
     startTimeUnixNano: span.startTimeUnixNano,
     endTimeUnixNano: span.endTimeUnixNano,
-    status: span.status.code === 2 ? 'error' : span.status.code === 1 ? 'ok' : 'unset',
+    status: isLate ? undefined : span.status.code === 2 ? 'error' : span.status.code === 1 ? 'ok' : 'unset',
     method: recognised.method,
     tool: recognised.tool,
     rpcId: textOf(attributes, ATTR_JSONRPC_REQUEST_ID) ?? textOf(attributes, 'mcp.request.id'),
@@ -103,6 +113,7 @@ function recognise(span: Span): Recognised | undefined {
   const { attributes } = span;
   const method = text(attributes[ATTR_MCP_METHOD_NAME]);
   const tool = toolOf(attributes, span.name, method);
+  if (span.name === LATE_SPAN) return { role: 'client', method: METHOD_TOOLS_CALL, tool };
   if (method === METHOD_TOOLS_CALL) return { role: roleOfKind(span), method, tool };
   if (method === undefined && ATTR_CALL_ID in attributes && !/^(?!tools\/call)[a-z]+\//.test(span.name)) {
     return { role: roleOfKind(span), method: METHOD_TOOLS_CALL, tool };
@@ -149,6 +160,11 @@ export function rowOfLog(record: LogRecord): SpanRow | undefined {
     event: record.eventName,
   };
   const attributes = keep(record.attributes);
+  if (name === 'client.late_result') {
+    // That is what came too late; the caller was told something else.
+    delete attributes[ATTR_OUTCOME];
+    delete attributes[ATTR_OUTCOME_REASON];
+  }
   const seq = seqOf(record.attributes);
   return {
     role: name.startsWith('client.') ? 'client' : 'server',

@@ -58,8 +58,14 @@ export function stagesOf(rows: readonly SpanRow[]): readonly StageRow[] {
 function isSame(a: StageRow, b: StageRow): boolean {
   if (a.name !== b.name) return false;
   if (a.timeUnixNano === b.timeUnixNano && a.seq === b.seq) return true;
+  if (a.seq !== undefined && a.seq === b.seq && isOfOneSpan(a.at, b.at)) return true;
   // Named by the attribute only: it is the one that another row tells with its time.
   return a.timeUnixNano === 0n || b.timeUnixNano === 0n;
+}
+
+/** The event of a span, its log and its line in a journal have times of their own, and one number. */
+function isOfOneSpan(a: EvidenceRef, b: EvidenceRef): boolean {
+  return a.spanId !== undefined && a.spanId !== '' && a.spanId === b.spanId && a.traceId === b.traceId;
 }
 
 /** Numbers missing below the highest one seen, per span: two deliveries count from 1 each. */
