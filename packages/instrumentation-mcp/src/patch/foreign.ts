@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** Careful reading of objects that belong to the instrumented SDK: nothing is assumed, nothing throws. */
 
 export type Foreign = Record<PropertyKey, unknown>;
@@ -43,4 +45,37 @@ export function readOwn(object: unknown, key: PropertyKey): unknown {
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return isForeign(value) && isFunction(value['then']);
+}
+
+/**
+ * A promise that settles as `value` does, with the two told on the way. A derived one: with handlers on the side the
+ * application's unhandled rejections would vanish. A thenable that is no promise may give anything from its `then`, and
+ * may start its work in it: it is asked once, by the language.
+ */
+export function follow(
+  value: PromiseLike<unknown>,
+  onValue: (value: unknown) => void,
+  onError: (error: unknown) => void,
+): Promise<unknown> {
+  const promise = types.isPromise(value) ? value : Promise.resolve(value);
+  return promise.then(
+    (result) => {
+      onValue(result);
+      return result;
+    },
+    (error: unknown) => {
+      onError(error);
+      throw error;
+    },
+  );
+}
+
+/**
+ * Whether `{ ...value, more }` says on the wire what `value` says, and `more`: an object that writes itself, or of which
+ * members are inherited, does not survive a copy.
+ */
+export function isCopyable(value: unknown): value is Foreign {
+  if (!isPlainObject(value) || 'toJSON' in value) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -71,9 +71,13 @@ export function around(original: AnyFunction, point: HookPoint): AnyFunction {
       return outcome.value;
     }
   };
-  Object.defineProperties(wrapper, {
+  return named(wrapper as AnyFunction, original);
+}
+
+/** The wrapper with the name and the length of what it wraps. */
+export function named(wrapper: AnyFunction, original: AnyFunction): AnyFunction {
+  return Object.defineProperties(wrapper, {
     name: { value: original.name, configurable: true },
     length: { value: original.length, configurable: true },
   });
-  return wrapper as AnyFunction;
 }

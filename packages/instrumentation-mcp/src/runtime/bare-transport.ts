@@ -3,6 +3,7 @@ import { type JsonRpcId, type Settlement, readCall } from '@waybill/core';
 import {
   type AnyFunction,
   type Foreign,
+  follow,
   isFunction,
   isPlainObject,
   isThenable,
@@ -82,19 +83,17 @@ function sendAsClient(
       ? readCall({ id, transport: 'custom', protocolVersion: connection.protocolVersion })
       : undefined;
     bindLeg(leg, id, reading);
-    return { leg, message: withMeta(core, leg, message, params) };
+    return { leg, message: core.guard('bare.meta', () => withMeta(core, leg, message, params)) ?? message };
   });
   if (opened === undefined) return plain();
   const { leg } = opened;
   const result = context.with(leg.context, () => plain(opened.message));
   core.guard('bare.sent', () => recordSent(leg));
   if (!isThenable(result)) return result;
-  return result.then(
-    (value) => value,
-    (error: unknown) => {
-      core.guard('bare.failed', () => settleLeg(core, leg, settlementOf(error, leg), error));
-      throw error;
-    },
+  return follow(
+    result,
+    () => undefined,
+    (error) => core.guard('bare.failed', () => settleLeg(core, leg, settlementOf(error, leg), error)),
   );
 }
 

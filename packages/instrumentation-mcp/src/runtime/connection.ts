@@ -100,7 +100,7 @@ export function transportKind(transport: object): WireTransport {
   }
   if (has('_readBuffer') || has('_stdin')) return 'stdio';
   if ('_otherTransport' in transport) return 'memory';
-  const name = transport.constructor.name;
+  const name = readString(read(transport, 'constructor'), 'name');
   if (name === 'PerRequestHTTPServerTransport') return 'http';
   if (name === 'StdioConnectionChannel') return 'stdio';
   return 'custom';

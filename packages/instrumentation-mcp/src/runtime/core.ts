@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Meter } from '@opentelemetry/api';
+import { isThenable } from '../patch/foreign.js';
 import { holder } from '../patch/table.js';
 import type { McpInstrumentationConfig } from '../types.js';
 import { BoundedMap } from './bounded.js';
@@ -73,6 +74,11 @@ export interface RuntimeCore {
   readonly environment: Environment;
   /** Runs `body`; a failure of ours is counted and never reaches the application. */
   guard<T>(point: string, body: () => T): T | undefined;
+  /**
+   * Runs a function of the user, which must be synchronous: a promise of it is not waited for and counts as no answer,
+   * and its rejection is counted and ends nothing.
+   */
+  hook<T>(point: string, body: () => T): T | undefined;
   failed(point: string, error: unknown): void;
   /** Hook points that are missing, for `waybill.instrumentation.degraded`. */
   degraded(): readonly string[];
@@ -93,6 +99,14 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
       deps.warn('WAYBILL_HOOK_FAILED', `the hook ${point} failed and was passed over: ${text}`);
     } catch {
       // Nobody to tell.
+    }
+  };
+  const guard = <T>(point: string, body: () => T): T | undefined => {
+    try {
+      return body();
+    } catch (error) {
+      failed(point, error);
+      return undefined;
     }
   };
   const missing = holder().missing;
@@ -120,14 +134,14 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     failures,
     config: () => deps.config(),
     environment: readEnvironment(),
-    guard: (point, body) => {
-      try {
-        return body();
-      } catch (error) {
-        failed(point, error);
+    guard,
+    hook: (point, body) =>
+      guard(point, () => {
+        const value = body();
+        if (!isThenable(value)) return value;
+        Promise.resolve(value).then(undefined, (error: unknown) => failed(point, error));
         return undefined;
-      }
-    },
+      }),
     failed,
     degraded: () => {
       if (degradedList.length !== missing.size) degradedList = [...missing].toSorted();

@@ -235,7 +235,7 @@ export function nameRun(sources: {
 
 function resolveIds(core: RuntimeCore, info: ToolCallInfo): ResolvedIds | undefined {
   for (const resolver of resolversOf(core.config())) {
-    const resolved = core.guard('resolveIds', () => resolver(info));
+    const resolved = core.hook('resolveIds', () => resolver({ ...info }));
     if (resolved?.operationId !== undefined || resolved?.runId !== undefined) return resolved;
   }
   return undefined;
@@ -257,7 +257,7 @@ function fromRules(
   if (operations === undefined) return undefined;
   const rule = bestPattern(operations, connection.serverName, info.tool);
   if (rule === undefined) return undefined;
-  const id = core.guard('operations', () => idFromRule(rule, info, runId, digestKey));
+  const id = core.hook('operations', () => idFromRule(rule, { ...info }, runId, digestKey));
   return isAcceptableId(id) ? id : undefined;
 }
 

@@ -1,21 +1,23 @@
+import { types } from 'node:util';
 import { type JsonRpcId, transportCause } from '@waybill/core';
 import {
   type AnyFunction,
   type Foreign,
   isForeign,
   isFunction,
-  isThenable,
   read,
   readOwn,
   readString,
 } from '../patch/foreign.js';
 import { patchExports } from '../patch/index.js';
+import { named } from '../patch/wrap.js';
 import type { Invocation } from '../patch/table.js';
 import { type Connection, connectionOf, transportKind } from './connection.js';
 import type { RuntimeCore } from './core.js';
 import { type ClientLeg, bindLeg, latestLeg, outsideOfLeg, readingOf, recordSent } from './client/leg.js';
 import { giveUp } from './client/settle.js';
 import { watchPipe } from './client/stdio.js';
+import { callHere } from './server/call.js';
 import { sendReply } from './server/reply.js';
 
 /** Marks a `send` that is ours and says to whom it reports: a transport may be connected again. */
@@ -53,12 +55,13 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
   const tapped = function (this: unknown, ...args: readonly unknown[]): unknown {
     return onSend(state, this ?? transport, original, args);
   };
-  Object.defineProperty(tapped, TAP, { value: state });
+  Object.defineProperty(named(tapped, original), TAP, { value: state });
   try {
     Object.defineProperty(transport, 'send', {
       value: tapped,
       configurable: true,
-      enumerable: false,
+      // A method of a class is not listed; one that stands on the object itself stays listed.
+      enumerable: Object.getOwnPropertyDescriptor(transport, 'send')?.enumerable ?? false,
       writable: true,
     });
   } catch (error) {
@@ -68,9 +71,10 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
 
 /** A transport of a bundled SDK, or of a file that no hook caught, is patched when it is first used. */
 function patchTransport(transport: Foreign): void {
-  const classes: Foreign = { transport: transport.constructor };
-  const buffer = read(transport, '_readBuffer');
-  if (isForeign(buffer)) classes['buffer'] = buffer.constructor;
+  const classes: Foreign = {
+    transport: read(transport, 'constructor'),
+    buffer: read(read(transport, '_readBuffer'), 'constructor'),
+  };
   patchExports(classes, { module: 'transport', version: undefined, format: 'given' });
 }
 
@@ -88,7 +92,8 @@ function onSend(
   const hasId = typeof id === 'string' || typeof id === 'number';
   if (method !== undefined && hasId) return sendRequest(core, connection, { id, message, options }, plain);
   if (method === undefined && hasId) {
-    const call = connection.calls.get(id);
+    const here = callHere(core, connection, id);
+    const call = here === undefined || here.replied ? connection.calls.get(id) : here;
     return call === undefined
       ? outsideOfLeg(core, plain)
       : sendReply(core, call, message, (other) => original.call(self, other, ...args.slice(1)));
@@ -114,7 +119,8 @@ function sendRequest(
   const result = plain();
   core.guard('send.sent', () => {
     if (connection.kind === 'custom') recordSent(leg);
-    if (!isThenable(result)) return;
+    // Only a promise may be asked twice.
+    if (!types.isPromise(result)) return;
     result.then(undefined, (error: unknown) => {
       core.guard('send.failed', () => {
         if (connection.kind === 'http' || connection.kind === 'legacy_sse' || leg.settled) return;

@@ -3,6 +3,7 @@ import { ATTR_OUTCOME_REASON, ATTR_STREAM_END, type ChannelEnd, transportCause }
 import {
   type AnyFunction,
   type Foreign,
+  follow,
   isForeign,
   isFunction,
   isThenable,
@@ -10,6 +11,7 @@ import {
   readString,
 } from '../../patch/foreign.js';
 import type { Invocation } from '../../patch/table.js';
+import { named } from '../../patch/wrap.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { type ClientLeg, currentLeg, recordSent } from './leg.js';
@@ -49,7 +51,7 @@ export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocatio
         : observedFetch(current, args, call);
     };
     Object.defineProperty(tapped, TAP, { value: state });
-    target['_fetch'] = tapped;
+    target['_fetch'] = isFunction(inner) ? named(tapped, inner) : tapped;
   });
   return proceed();
 }
@@ -58,10 +60,11 @@ export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocatio
 function observedStream(core: RuntimeCore, connection: Connection, call: () => unknown): unknown {
   const result = call();
   if (!core.deps.isEnabled() || !isThenable(result)) return result;
-  return result.then((response) => {
-    core.guard('sse.stream', () => watchSharedStream(core, connection, response));
-    return response;
-  });
+  return follow(
+    result,
+    (response) => core.guard('sse.stream', () => watchSharedStream(core, connection, response)),
+    () => undefined,
+  );
 }
 
 function observedFetch(
@@ -90,19 +93,15 @@ function observedFetch(
     throw error;
   }
   if (!isThenable(result)) return result;
-  return result.then(
-    (response) => {
+  return follow(
+    result,
+    (response) =>
       core.guard('http.response', () => {
         if (kind === 'post')
           tapResponse(core, leg, response, headerOf(args[1], 'mcp-session-id') !== undefined);
         else resumed(leg, response);
-      });
-      return response;
-    },
-    (error: unknown) => {
-      core.guard('http.failed', () => failed(leg, error));
-      throw error;
-    },
+      }),
+    (error) => core.guard('http.failed', () => failed(leg, error)),
   );
 }
 

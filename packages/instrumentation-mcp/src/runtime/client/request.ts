@@ -2,6 +2,8 @@ import { context } from '@opentelemetry/api';
 import { META_CALL_ID, METHOD_TOOLS_CALL } from '@waybill/core';
 import {
   type Foreign,
+  follow,
+  isCopyable,
   isFunction,
   isPlainObject,
   isThenable,
@@ -55,7 +57,7 @@ function instrumentRequest(
     if (isIgnored(core, info)) return undefined;
     const leg = startLeg(core, connection, { info, params, options });
     setArgumentContent(core, leg.span, method, info.arguments);
-    return { leg, request: withMeta(core, leg, request, params) };
+    return { leg, request: core.guard('client.meta', () => withMeta(core, leg, request, params)) ?? request };
   });
   if (opened === undefined) return outsideOfLeg(core, () => invocation.proceed());
   const { leg } = opened;
@@ -73,16 +75,11 @@ function instrumentRequest(
     core.guard('client.settle', () => settleLeg(core, latestLeg(leg), { kind: 'resolved', result }));
     return result;
   }
-  // A derived promise: with handlers on the side the application's unhandled rejections would vanish.
-  return result.then(
-    (value) => {
-      core.guard('client.settle', () => settleLeg(core, latestLeg(leg), { kind: 'resolved', result: value }));
-      return value;
-    },
-    (error: unknown) => {
-      core.guard('client.settle', () => rejectLeg(core, latestLeg(leg), error));
-      throw error;
-    },
+  return follow(
+    result,
+    (value) =>
+      core.guard('client.settle', () => settleLeg(core, latestLeg(leg), { kind: 'resolved', result: value })),
+    (error) => core.guard('client.settle', () => rejectLeg(core, latestLeg(leg), error)),
   );
 }
 
@@ -90,8 +87,13 @@ function rejectLeg(core: RuntimeCore, leg: ClientLeg, error: unknown): void {
   settleLeg(core, leg, settlementOf(error, leg), error);
 }
 
-/** The request with a `_meta` of its own; the caller's objects stay as they are. */
+/**
+ * The request with a `_meta` of its own; the caller's objects stay as they are. Parameters of which a copy would say
+ * something else on the wire go out without our ids.
+ */
 export function withMeta(core: RuntimeCore, leg: ClientLeg, request: Foreign, params: unknown): Foreign {
+  if (!isCopyable(request) || (params !== undefined && params !== null && !isCopyable(params)))
+    return request;
   const meta = outgoingMeta({
     meta: leg.info.meta,
     context: leg.context,
@@ -127,7 +129,7 @@ export function isIgnored(core: RuntimeCore, info: ToolCallInfo): boolean {
   const { methods, ignoreCall } = core.config();
   if (methods === 'tools' && info.method !== METHOD_TOOLS_CALL) return true;
   if (ignoreCall === undefined) return false;
-  return core.guard('ignoreCall', () => ignoreCall(info)) === true;
+  return core.hook('ignoreCall', () => ignoreCall({ ...info })) === true;
 }
 
 /** `client.callTool`: its legs belong together, and its own validation comes after the last of them. */
@@ -155,15 +157,10 @@ export function onCallTool(core: RuntimeCore, { proceed }: Invocation): unknown 
     core.guard('client.callTool', () => close());
     return result;
   }
-  return result.then(
-    (value) => {
-      core.guard('client.callTool', () => close());
-      return value;
-    },
-    (error: unknown) => {
-      core.guard('client.callTool', () => close(error));
-      throw error;
-    },
+  return follow(
+    result,
+    () => core.guard('client.callTool', () => close()),
+    (error) => core.guard('client.callTool', () => close(error)),
   );
 }
 

@@ -160,9 +160,9 @@ function metricTarget(leg: ClientLeg): Attributes {
 function callResponseHook(core: RuntimeCore, leg: ClientLeg, outcome: CallOutcome | undefined): void {
   const { responseHook } = core.config();
   if (responseHook === undefined || outcome === undefined) return;
-  core.guard('responseHook', () => {
-    responseHook(leg.span, { ...leg.info, outcome: outcome.outcome, reason: outcome.reason });
-  });
+  core.hook('responseHook', () =>
+    responseHook(leg.span, { ...leg.info, outcome: outcome.outcome, reason: outcome.reason }),
+  );
 }
 
 export function outcomeAttributes(outcome: OutcomeFact & { readonly source: string }): Attributes {

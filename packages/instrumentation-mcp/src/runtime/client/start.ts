@@ -110,7 +110,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     }
   }
   const { requestHook } = core.config();
-  if (requestHook !== undefined) core.guard('requestHook', () => requestHook(leg.span, leg.info));
+  if (requestHook !== undefined) core.hook('requestHook', () => requestHook(leg.span, { ...leg.info }));
   return leg;
 }
 

@@ -2,6 +2,7 @@ import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api'
 import type { JsonRpcId, ReplyState } from '@waybill/core';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
+import type { RuntimeCore } from '../core.js';
 import type { CallIds } from '../ids.js';
 import type { StageRecorder } from '../stages.js';
 import type { HttpAnswer } from './sockets.js';
@@ -37,6 +38,12 @@ export interface ServerCall {
   /** What the reply was: the message, read once. */
   result: { readonly attributes: Attributes; readonly errorType: string | undefined } | undefined;
   ended: boolean;
+}
+
+/** The request that is served in this asynchronous flow, where it is the one with this id. */
+export function callHere(core: RuntimeCore, connection: Connection, id: unknown): ServerCall | undefined {
+  const call = core.flow.getStore()?.call;
+  return call?.connection === connection && call.id === id ? call : undefined;
 }
 
 /** How the handler settled. Its value is read, never kept or copied. */

@@ -1,7 +1,8 @@
-import { isForeign, isFunction, isThenable, read, type AnyFunction } from '../../patch/foreign.js';
+import { type AnyFunction, follow, isForeign, isFunction, isThenable, read } from '../../patch/foreign.js';
+import { named } from '../../patch/wrap.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
-import type { HandlerResult, ServerCall } from './call.js';
+import { type HandlerResult, type ServerCall, callHere } from './call.js';
 import { dropReply } from './reply.js';
 
 /** Marks a handler that is wrapped already. */
@@ -46,19 +47,14 @@ function wrapped(core: RuntimeCore, handler: AnyFunction): AnyFunction {
       settled({ kind: 'returned', aborted: signal?.aborted === true, value });
       return value;
     }
-    return value.then(
-      (result) => {
-        settled({ kind: 'returned', aborted: signal?.aborted === true, value: result });
-        return result;
-      },
-      (error: unknown) => {
-        settled({ kind: 'threw', aborted: signal?.aborted === true });
-        throw error;
-      },
+    return follow(
+      value,
+      (result) => settled({ kind: 'returned', aborted: signal?.aborted === true, value: result }),
+      () => settled({ kind: 'threw', aborted: signal?.aborted === true }),
     );
   };
   Object.defineProperty(wrapper, WRAPPED, { value: true });
-  return wrapper;
+  return named(wrapper, handler);
 }
 
 /** 1.x: `extra.signal`; 2.x: `ctx.mcpReq.signal`. */
@@ -104,7 +100,7 @@ export function watchControllers(core: RuntimeCore, connection: Connection): voi
     value: (key: unknown): boolean => {
       const deleted = original(key);
       core.guard('server.controllers', () => {
-        const call = connection.calls.get(key as never);
+        const call = callHere(core, connection, key) ?? connection.calls.get(key as never);
         if (call !== undefined && !call.replied) dropReply(core, call);
       });
       return deleted;

@@ -18,6 +18,7 @@ import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids
 import { type Incoming, incomingContext } from '../propagation.js';
 import { recorderFor } from '../signals.js';
 import { ensureTapped } from '../transport-tap.js';
+import type { StageAttributes } from '../stages.js';
 import type { ServerCall } from './call.js';
 import { dropReply, wasDropped } from './reply.js';
 import { watchControllers, wrapHandler } from './handler.js';
@@ -112,7 +113,7 @@ export function openCall(
   };
   call.stages?.record('server.received');
   const { requestHook } = core.config();
-  if (requestHook !== undefined) core.guard('requestHook', () => requestHook(span, call.info));
+  if (requestHook !== undefined) core.hook('requestHook', () => requestHook(span, { ...call.info }));
   return call;
 }
 
@@ -172,7 +173,9 @@ function nameCall(
 
 function acceptsRemoteIds(core: RuntimeCore, info: ToolCallInfo): boolean {
   const accept = core.config().acceptRemoteIds ?? true;
-  return typeof accept === 'boolean' ? accept : core.guard('acceptRemoteIds', () => accept(info)) === true;
+  return typeof accept === 'boolean'
+    ? accept
+    : core.hook('acceptRemoteIds', () => accept({ ...info })) === true;
 }
 
 /** What code inside the handler sees through `@waybill/api`. A caller's scope in the same process ends here. */
@@ -200,8 +203,10 @@ function scopeOf(core: RuntimeCore, call: ServerCall): Scope {
     current,
     recordStage: (stage, detail) => {
       core.guard('recordStage', () => {
-        stages.record(stage, detail);
-        if (detail !== undefined) noteDetail(call, detail);
+        if (!HANDLER_STAGES.has(stage)) throw new TypeError('no stage that a handler records');
+        const facts = factsOf(detail);
+        stages.record(stage, facts);
+        if (facts !== undefined) noteDetail(call, facts);
       });
     },
   };
@@ -217,6 +222,30 @@ function noteDetail(call: ServerCall, detail: Readonly<Record<string, string | n
 }
 
 function signalOf(call: ServerCall): AbortSignal | undefined {
+/** What a handler may record (`ServerEffectStage`); the rest is seen by the plugin itself. */
+const HANDLER_STAGES: ReadonlySet<string> = new Set<ServerEffectStage>([
+  'server.effect_requested',
+  'server.effect_confirmed',
+  'server.effect_failed',
+  'receipt.enqueued',
+  'receipt.acked',
+]);
+/** Longest text in a detail, in characters: details are ids, versions and counts. */
+const MAX_DETAIL = 1024;
+
+/** The members of a detail that every signal can carry. A stage is never lost for what stands beside it. */
+function factsOf(detail: unknown): StageAttributes | undefined {
+  if (!isPlainObject(detail)) return undefined;
+  const facts: Record<string, string | number | boolean> = {};
+  for (const key of Object.keys(detail)) {
+    const value = read(detail, key);
+    if (typeof value === 'string') facts[key] = value.slice(0, MAX_DETAIL);
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      facts[key] = value;
+  }
+  return facts;
+}
+
   const controllers = read(call.connection.protocol, '_requestHandlerAbortControllers');
   const controller = controllers instanceof Map ? (controllers.get(call.id) as unknown) : undefined;
   const signal = read(controller, 'signal');

@@ -16,6 +16,8 @@ import {
 } from '@waybill/core';
 import {
   type Foreign,
+  follow,
+  isCopyable,
   isPlainObject,
   isThenable,
   read,
@@ -57,15 +59,10 @@ export function sendReply(
     core.guard('server.reply', () => handedOver(core, call));
     return result;
   }
-  return result.then(
-    (value) => {
-      core.guard('server.reply', () => handedOver(core, call));
-      return value;
-    },
-    (error: unknown) => {
-      core.guard('server.reply', () => dropReply(core, call));
-      throw error;
-    },
+  return follow(
+    result,
+    () => core.guard('server.reply', () => handedOver(core, call)),
+    () => core.guard('server.reply', () => dropReply(core, call)),
   );
 }
 
@@ -73,7 +70,7 @@ export function sendReply(
 function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown {
   call.replied = true;
   call.answerWasOver = call.answer?.state() === 'finished';
-  call.connection.calls.delete(call.id);
+  forget(call);
   const result = readOwn(message, 'result');
   if (call.info.method === 'tools/list') rememberTools(call.connection.tools, result);
   if (call.info.method === 'initialize') {
@@ -83,8 +80,7 @@ function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown
   call.result = resultOf(call, message);
   setResultContent(core, call.span, call.info.method, result);
   if (call.stages !== undefined) setResultDigest(core, call.span, result);
-  if (!call.echo || call.ids === undefined || !isPlainObject(message) || !isPlainObject(result))
-    return message;
+  if (!call.echo || call.ids === undefined || !isPlainObject(message) || !isCopyable(result)) return message;
   const meta: Foreign = { ...readObject(result, '_meta'), [META_CALL_ID]: call.ids.callId };
   return { ...message, result: { ...result, _meta: meta } };
 }
@@ -168,7 +164,7 @@ function cut(core: RuntimeCore, call: ServerCall): void {
 /** The SDK let the reply go, or its transport refused it. */
 export function dropReply(core: RuntimeCore, call: ServerCall): void {
   if (call.ended || call.replyState !== undefined) return;
-  call.connection.calls.delete(call.id);
+  forget(call);
   call.stages?.record('server.result_dropped');
   if (call.result === undefined && call.stages !== undefined && call.handler?.kind === 'returned') {
     const outcome = outcomeOf(call, { jsonrpc: '2.0', id: call.id, result: call.handler.value });
@@ -219,9 +215,9 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
     const outcome = attributes['waybill.outcome'];
     if (responseHook !== undefined && typeof outcome === 'string') {
       const reason = attributes['waybill.outcome_reason'];
-      core.guard('responseHook', () => {
-        responseHook(span, { ...info, outcome, reason: typeof reason === 'string' ? reason : undefined });
-      });
+      core.hook('responseHook', () =>
+        responseHook(span, { ...info, outcome, reason: typeof reason === 'string' ? reason : undefined }),
+      );
     }
   });
   if (core.ownSpans.has(call.span)) call.span.end();
