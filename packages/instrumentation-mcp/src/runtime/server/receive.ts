@@ -1,5 +1,6 @@
 import { type Attributes, SpanKind, context, trace } from '@opentelemetry/api';
-import { type Operation, operationFromMeta } from '@waybill/api';
+import { ATTR_CLIENT_ADDRESS, ATTR_CLIENT_PORT } from '@opentelemetry/semantic-conventions';
+import { type Operation, type ServerEffectStage, operationFromMeta } from '@waybill/api';
 import { EMPTY_SCOPE, type Scope, apiState } from '@waybill/api/internal';
 import { ATTR_JSONRPC_REQUEST_ID, type JsonRpcId, METHOD_TOOLS_CALL } from '@waybill/core';
 import { isPlainObject, read, readOwn, readString } from '../../patch/foreign.js';
@@ -17,8 +18,8 @@ import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
 import { type Incoming, incomingContext } from '../propagation.js';
 import { recorderFor } from '../signals.js';
-import { ensureTapped } from '../transport-tap.js';
 import type { StageAttributes } from '../stages.js';
+import { ensureTapped } from '../transport-tap.js';
 import type { ServerCall } from './call.js';
 import { dropReply, wasDropped } from './reply.js';
 import { watchControllers, wrapHandler } from './handler.js';
@@ -212,16 +213,6 @@ function scopeOf(core: RuntimeCore, call: ServerCall): Scope {
   };
 }
 
-/** Details of effect stages that are attributes of the span too. */
-const SPAN_DETAILS = ['waybill.effect.replayed', 'waybill.receipt.'];
-
-function noteDetail(call: ServerCall, detail: Readonly<Record<string, string | number | boolean>>): void {
-  for (const [key, value] of Object.entries(detail)) {
-    if (SPAN_DETAILS.some((prefix) => key.startsWith(prefix))) call.extra[key] = value;
-  }
-}
-
-function signalOf(call: ServerCall): AbortSignal | undefined {
 /** What a handler may record (`ServerEffectStage`); the rest is seen by the plugin itself. */
 const HANDLER_STAGES: ReadonlySet<string> = new Set<ServerEffectStage>([
   'server.effect_requested',
@@ -246,6 +237,16 @@ function factsOf(detail: unknown): StageAttributes | undefined {
   return facts;
 }
 
+/** Details of effect stages that are attributes of the span too. */
+const SPAN_DETAILS = ['waybill.effect.replayed', 'waybill.receipt.'];
+
+function noteDetail(call: ServerCall, detail: Readonly<Record<string, string | number | boolean>>): void {
+  for (const [key, value] of Object.entries(detail)) {
+    if (SPAN_DETAILS.some((prefix) => key.startsWith(prefix))) call.extra[key] = value;
+  }
+}
+
+function signalOf(call: ServerCall): AbortSignal | undefined {
   const controllers = read(call.connection.protocol, '_requestHandlerAbortControllers');
   const controller = controllers instanceof Map ? (controllers.get(call.id) as unknown) : undefined;
   const signal = read(controller, 'signal');
