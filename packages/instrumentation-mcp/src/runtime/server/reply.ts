@@ -174,6 +174,12 @@ export function dropReply(core: RuntimeCore, call: ServerCall): void {
   finishCall(core, call, 'dropped');
 }
 
+/** A peer may use one id for two requests at once: the entry may be of the other one. */
+function forget(call: ServerCall): void {
+  const { calls } = call.connection;
+  if (calls.get(call.id) === call) calls.delete(call.id);
+}
+
 /** True when `_onrequest` returned and neither a handler runs nor a reply is on its way. */
 export function wasDropped(call: ServerCall): boolean {
   if (call.replied || call.ended) return false;
