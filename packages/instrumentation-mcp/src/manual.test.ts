@@ -87,6 +87,7 @@ describe('a transport of a client and a server that are not the SDK', () => {
   ])('tells %s', async (_title, act, outcome) => {
     const [a, b] = bareTransports();
     instrumentTransport(a, 'client');
+    Object.assign(a, { onmessage: () => undefined });
     await a.send({
       jsonrpc: '2.0',
       id: 1,

@@ -1,5 +1,5 @@
 import { context } from '@opentelemetry/api';
-import { type JsonRpcId, type Settlement, readCall } from '@waybill/core';
+import { ATTR_INSTRUMENTATION_DEGRADED, type JsonRpcId, type Settlement, readCall } from '@waybill/core';
 import {
   type AnyFunction,
   type Foreign,
@@ -11,18 +11,24 @@ import {
   readOwn,
   readString,
 } from '../patch/foreign.js';
+import { named } from '../patch/wrap.js';
 import { answersCall } from './client/continuation.js';
 import { settlementOf } from './client/errors.js';
 import { type ClientLeg, bindLeg, recordSent } from './client/leg.js';
 import { callInfo, isIgnored, withMeta } from './client/request.js';
 import { takeResponse } from './client/response.js';
-import { settleLeg } from './client/settle.js';
+import { finishLeg, settleLeg } from './client/settle.js';
 import { startLeg } from './client/start.js';
 import { type Connection, connectionOf } from './connection.js';
 import type { RuntimeCore } from './core.js';
 import { openCall, runInCall } from './server/receive.js';
-import { sendReply } from './server/reply.js';
+import { dropReply, leaveCall, sendReply } from './server/reply.js';
 import { cancelling } from './transport-tap.js';
+
+/** Requests without an answer that are remembered, per transport: nobody tells of a caller that went away. */
+const MAX_OPEN = 4096;
+/** Stands in `waybill.instrumentation.degraded` of a span that was ended to make room. */
+const FORGOTTEN = 'instrumentTransport.forgotten';
 
 /** Marks a transport that is watched. */
 const BARE = Symbol.for('waybill.bare');
@@ -47,16 +53,22 @@ export function tapBareTransport(core: RuntimeCore, target: object, role: 'clien
       ? sendAsClient(core, connection, args[0], plain)
       : sendAsServer(core, connection, args[0], plain);
   });
-  intercept(transport, 'onmessage', (handler, args) => {
+  intercept(transport, 'onmessage', undefined, (handler, args) => {
     if (!core.deps.isEnabled()) return handler(...args);
     return role === 'client'
       ? receiveAsClient(core, connection, handler, args)
       : receiveAsServer(core, connection, handler, args);
   });
-  intercept(transport, 'onclose', (handler, args) => {
-    core.guard('bare.close', () => closed(core, connection));
-    return handler(...args);
-  });
+  // A transport whose user does not ask for its end tells it all the same.
+  intercept(
+    transport,
+    'onclose',
+    () => undefined,
+    (handler, args) => {
+      core.guard('bare.close', () => closed(core, connection));
+      return handler(...args);
+    },
+  );
 }
 
 function sendAsClient(
@@ -83,6 +95,7 @@ function sendAsClient(
       ? readCall({ id, transport: 'custom', protocolVersion: connection.protocolVersion })
       : undefined;
     bindLeg(leg, id, reading);
+    if (connection.legs.size > MAX_OPEN) forgetOldestLeg(core, connection);
     return { leg, message: core.guard('bare.meta', () => withMeta(core, leg, message, params)) ?? message };
   });
   if (opened === undefined) return plain();
@@ -133,6 +146,18 @@ function settlementOfMessage(message: unknown): Settlement {
 
 function closed(core: RuntimeCore, connection: Connection): void {
   for (const leg of connection.legs.values()) settleLeg(core, leg, { kind: 'rejected', cause: 'closed' });
+  for (const call of connection.calls.values()) dropReply(core, call);
+}
+
+/** Ends the span of a request that nobody may be waiting for any more, without a word on how it went. */
+function forgetOldestLeg(core: RuntimeCore, connection: Connection): void {
+  const [leg] = connection.legs.values();
+  if (leg?.id === undefined) return;
+  connection.legs.delete(leg.id);
+  leg.settled = true;
+  leg.settledAt = performance.now();
+  leg.span.setAttribute(ATTR_INSTRUMENTATION_DEGRADED, [FORGOTTEN]);
+  finishLeg(core, leg);
 }
 
 function receiveAsServer(
@@ -151,6 +176,11 @@ function receiveAsServer(
     if (isIgnored(core, info)) return undefined;
     const opened = openCall(core, undefined, { connection, id, info, params });
     connection.calls.set(id, opened);
+    const [oldest] = connection.calls.size > MAX_OPEN ? connection.calls.values() : [];
+    if (oldest !== undefined) {
+      oldest.span.setAttribute(ATTR_INSTRUMENTATION_DEGRADED, [FORGOTTEN]);
+      leaveCall(core, oldest);
+    }
     return opened;
   });
   return call === undefined ? handler(...args) : runInCall(core, call, () => handler(...args));
@@ -173,22 +203,43 @@ function define(target: Foreign, key: string, value: AnyFunction): void {
   Object.defineProperty(target, key, { value, configurable: true, enumerable: false, writable: true });
 }
 
-/** A property of the transport that its user assigns a handler to: the handler is called through `around`. */
+/**
+ * A property of the transport that its user assigns a handler to: the handler is called through `around`. Each has a
+ * wrapper of its own, since a later handler may call the one that it found there: a message that is under way is not
+ * taken twice.
+ */
 function intercept(
   target: Foreign,
   key: string,
+  fallback: AnyFunction | undefined,
   around: (handler: AnyFunction, args: readonly unknown[]) => unknown,
 ): void {
+  const inProgress: unknown[] = [];
+  const during = (message: unknown, body: () => unknown): unknown => {
+    inProgress.push(message);
+    try {
+      return body();
+    } finally {
+      inProgress.pop();
+    }
+  };
+  const through = (handler: AnyFunction): AnyFunction => {
+    const plain: AnyFunction = (...args) => during(args[0], () => Reflect.apply(handler, target, args));
+    return named(
+      (...args) =>
+        inProgress.includes(args[0]) ? plain(...args) : during(args[0], () => around(plain, args)),
+      handler,
+    );
+  };
   let assigned: unknown = target[key];
-  const nothing: AnyFunction = () => undefined;
-  const called = (...args: readonly unknown[]): unknown =>
-    around(isFunction(assigned) ? assigned.bind(target) : nothing, args);
+  let seen = isFunction(assigned) ? through(assigned) : fallback && through(fallback);
   Object.defineProperty(target, key, {
     configurable: true,
     enumerable: true,
-    get: () => called,
+    get: () => seen,
     set: (handler: unknown) => {
       assigned = handler;
+      seen = isFunction(handler) ? through(handler) : fallback && through(fallback);
     },
   });
 }

@@ -174,6 +174,12 @@ export function dropReply(core: RuntimeCore, call: ServerCall): void {
   finishCall(core, call, 'dropped');
 }
 
+/** Ends a request of which nothing more is known. */
+export function leaveCall(core: RuntimeCore, call: ServerCall): void {
+  forget(call);
+  finishCall(core, call, 'unknown');
+}
+
 /** A peer may use one id for two requests at once: the entry may be of the other one. */
 function forget(call: ServerCall): void {
   const { calls } = call.connection;
