@@ -67,6 +67,8 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   readonly operationSpan?: 'auto' | 'always' | 'never';
   /** Default `all`; `waybill.*` attributes stand on `tools/call` only. */
   readonly methods?: 'tools' | 'all';
+  /** Record `mcp.client.session.duration` and `mcp.server.session.duration`. Default false; 2026-07-28 has no sessions. */
+  readonly sessionMetrics?: boolean;
   readonly ignoreCall?: (call: ToolCallInfo) => boolean;
   /** Arguments and results as span attributes. Default false; environment `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`. */
   readonly captureContent?: boolean;

@@ -15,6 +15,7 @@ export type HookPoint =
   | 'Protocol.connect'
   | 'Protocol.request'
   | 'Protocol._requestWithSchemaViaCodec'
+  | 'Protocol._onclose'
   | 'Protocol._onrequest'
   | 'Protocol._onresponse'
   | 'Protocol._onnotification'
@@ -59,6 +60,13 @@ export const HOOKS: readonly HookDefinition[] = [
     method: 'request',
     need: 'required',
     lost: 'every outgoing request',
+  },
+  {
+    point: 'Protocol._onclose',
+    class: 'Protocol',
+    method: '_onclose',
+    need: 'optional',
+    lost: 'the duration of sessions',
   },
   {
     point: 'Protocol._onrequest',

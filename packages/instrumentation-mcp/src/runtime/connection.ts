@@ -29,6 +29,13 @@ const MAX_SETTLED_LEGS = 64;
 /** Tools whose annotations are remembered, per connection. */
 const MAX_TOOLS = 2048;
 
+export interface Session {
+  /** Reading of `performance.now()`. */
+  readonly startedAt: number;
+  /** `error.type` of the handshake that failed. */
+  error: string | undefined;
+}
+
 /** State of one SDK `Protocol` instance. It is both ends: a client answers requests, a server sends some. */
 export interface Connection {
   readonly protocol: object;
@@ -50,6 +57,8 @@ export interface Connection {
   /** `serverInfo.name` of the peer or of this server. */
   serverName: string | undefined;
   protocolVersion: string | undefined;
+  /** Present where sessions are measured, from `connect` to the close of the transport. */
+  session: Session | undefined;
   /** The pipe of a stdio client. */
   channel: SharedChannel | undefined;
 }
@@ -78,6 +87,7 @@ export function connectionOf(core: RuntimeCore, protocol: object): Connection {
     tools: new BoundedMap(MAX_TOOLS),
     serverName: ownServerName(protocol),
     protocolVersion: undefined,
+    session: undefined,
     channel: undefined,
   };
   core.connections.set(protocol, fresh);
@@ -116,7 +126,7 @@ export function protocolVersionOf(connection: Connection): string | undefined {
 }
 
 /** Versions from this one on are stateless: a session id there would be somebody else's word. */
-const STATELESS_SINCE = '2026-07-28';
+export const STATELESS_SINCE = '2026-07-28';
 
 /** Attributes that every span of this connection carries. */
 export function connectionAttributes(connection: Connection, side: 'client' | 'server'): Attributes {

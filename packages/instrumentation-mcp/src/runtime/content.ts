@@ -1,4 +1,4 @@
-import type { Span } from '@opentelemetry/api';
+import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import {
   ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
   ATTR_GEN_AI_TOOL_CALL_RESULT,
@@ -9,6 +9,16 @@ import type { RuntimeCore } from './core.js';
 /** Arguments and results leave the process only where somebody asked for them. */
 export function capturesContent(core: RuntimeCore): boolean {
   return core.config().captureContent ?? core.environment.captureContent;
+}
+
+/**
+ * Marks a span as failed. The description of a status passes the scrub of attributes by, and the message of a peer may
+ * hold anything: it is left out unless content is wanted.
+ */
+export function setFailed(core: RuntimeCore, span: Span, message: string | undefined): void {
+  if (!core.ownSpans.has(span)) return;
+  const described = message !== undefined && capturesContent(core);
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(described ? { message } : {}) });
 }
 
 export function setArgumentContent(core: RuntimeCore, span: Span, method: string, value: unknown): void {

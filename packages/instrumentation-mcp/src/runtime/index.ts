@@ -10,6 +10,7 @@ import { onAppend, onStdioStart } from './client/stdio.js';
 import { type RuntimeCore, createCore } from './core.js';
 import { onIncomingRequest } from './server/receive.js';
 import { onMcpServerConnect } from './server/high-level.js';
+import { onConnectionClose } from './sessions.js';
 import { watchServerSockets } from './server/sockets.js';
 import { tapBareTransport } from './bare-transport.js';
 import { onConnect } from './transport-tap.js';
@@ -45,6 +46,7 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
     'Protocol.connect': bound(onConnect),
     'Protocol.request': bound(onRequest),
     'Protocol._requestWithSchemaViaCodec': bound(onFunnel),
+    'Protocol._onclose': bound(onConnectionClose),
     'Protocol._onrequest': (invocation) => onIncomingRequest(core, sockets, invocation),
     'Protocol._onresponse': bound(onResponse),
     'Protocol._onnotification': bound(onNotification),

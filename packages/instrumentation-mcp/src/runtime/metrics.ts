@@ -3,13 +3,17 @@ import {
   DURATION_BOUNDARIES_SECONDS,
   METRIC_CLIENT_CALLS,
   METRIC_CLIENT_OPERATION_DURATION,
+  METRIC_CLIENT_SESSION_DURATION,
   METRIC_SERVER_CALLS,
   METRIC_SERVER_OPERATION_DURATION,
+  METRIC_SERVER_SESSION_DURATION,
 } from '@waybill/core';
 
 interface SideInstruments {
   readonly duration: Histogram;
   readonly calls: Counter;
+  /** Made at its first use: most programs do not measure sessions. */
+  readonly session: () => Histogram;
 }
 export interface Instruments {
   readonly client: SideInstruments;
@@ -32,6 +36,9 @@ export function createInstruments(meter: Meter): Instruments {
         'Duration of an MCP request as seen by its sender',
       ),
       calls: counter(METRIC_CLIENT_CALLS, 'Tool calls sent, by outcome'),
+      session: once(() =>
+        histogram(METRIC_CLIENT_SESSION_DURATION, 'Duration of an MCP session as seen by its client'),
+      ),
     },
     server: {
       duration: histogram(
@@ -39,8 +46,16 @@ export function createInstruments(meter: Meter): Instruments {
         'Duration of an MCP request as seen by its receiver',
       ),
       calls: counter(METRIC_SERVER_CALLS, 'Tool calls received, by outcome'),
+      session: once(() =>
+        histogram(METRIC_SERVER_SESSION_DURATION, 'Duration of an MCP session as seen by its server'),
+      ),
     },
   };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 /** Keeps the attributes that a metric may carry: no ids, nothing of unbounded cardinality. */

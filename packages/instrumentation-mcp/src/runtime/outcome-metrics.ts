@@ -34,6 +34,15 @@ const DURATION_KEYS = [
   ATTR_SERVER_ADDRESS,
   ATTR_SERVER_PORT,
 ];
+/** Attributes of the session metrics (conventions for MCP). */
+export const SESSION_KEYS: readonly string[] = [
+  ATTR_ERROR_TYPE,
+  ATTR_MCP_PROTOCOL_VERSION,
+  ATTR_NETWORK_TRANSPORT,
+  ATTR_NETWORK_PROTOCOL_NAME,
+  ATTR_SERVER_ADDRESS,
+  ATTR_SERVER_PORT,
+];
 const CALL_KEYS = [ATTR_OUTCOME, ATTR_GEN_AI_TOOL_NAME];
 
 export interface MeasuredCall {

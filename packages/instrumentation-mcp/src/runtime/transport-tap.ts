@@ -19,6 +19,7 @@ import { giveUp } from './client/settle.js';
 import { watchPipe } from './client/stdio.js';
 import { callHere } from './server/call.js';
 import { sendReply } from './server/reply.js';
+import { beginSession } from './sessions.js';
 
 /** Marks a `send` that is ours and says to whom it reports: a transport may be connected again. */
 const TAP = Symbol.for('waybill.send');
@@ -30,7 +31,11 @@ interface TapState {
 
 /** `Protocol.connect(transport)`: before the SDK starts the transport, so that nothing of the handshake is missed. */
 export function onConnect(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
-  core.guard('connect', () => ensureTapped(core, connectionOf(core, self), args[0]));
+  core.guard('connect', () => {
+    const connection = connectionOf(core, self);
+    ensureTapped(core, connection, args[0]);
+    beginSession(core, connection);
+  });
   return proceed();
 }
 

@@ -1,4 +1,4 @@
-import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE, ATTR_HTTP_RESPONSE_STATUS_CODE } from '@opentelemetry/semantic-conventions';
 import {
   ATTR_FLAGS,
@@ -30,7 +30,7 @@ import {
 import { protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
-import { setResultContent } from '../content.js';
+import { setFailed, setResultContent } from '../content.js';
 import { emitCallRecord } from './call-record.js';
 import { plainErrorType, toldAs } from './errors.js';
 import type { ClientLeg } from './leg.js';
@@ -124,9 +124,10 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
       );
       if (leg.stages !== undefined) attributes[ATTR_STAGES] = [...leg.stages.names()];
     }
+    noteHandshakeError(leg, errorType);
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      if (core.ownSpans.has(span)) span.setStatus({ code: SpanStatusCode.ERROR });
+      setFailed(core, span, outcome?.rpcMessage);
     }
     span.setAttributes(attributes);
     if (leg.told?.kind === 'resolved') setResultContent(core, span, leg.info.method, leg.told.result);
@@ -147,6 +148,12 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
   // A settled leg is kept for a while; the application's result is not.
   leg.told = undefined;
   if (core.ownSpans.has(leg.span)) leg.span.end(leg.settledAt);
+}
+
+/** A session whose handshake failed has ended in error (conventions for the session metrics). */
+function noteHandshakeError(leg: ClientLeg, errorType: string | undefined): void {
+  const { session } = leg.connection;
+  if (session !== undefined && leg.info.method === 'initialize') session.error = errorType;
 }
 
 function metricTarget(leg: ClientLeg): Attributes {

@@ -36,7 +36,14 @@ export interface ServerCall {
   answerWasOver: boolean;
   replyState: ReplyState | undefined;
   /** What the reply was: the message, read once. */
-  result: { readonly attributes: Attributes; readonly errorType: string | undefined } | undefined;
+  result:
+    | {
+        readonly attributes: Attributes;
+        readonly errorType: string | undefined;
+        /** Of a JSON-RPC error. */
+        readonly message: string | undefined;
+      }
+    | undefined;
   ended: boolean;
 }
 

@@ -23,7 +23,7 @@ import { ensureTapped } from '../transport-tap.js';
 import type { ServerCall } from './call.js';
 import { dropReply, wasDropped } from './reply.js';
 import { watchControllers, wrapHandler } from './handler.js';
-import type { ServerSockets } from './sockets.js';
+import type { Peer, ServerSockets } from './sockets.js';
 
 /** `_onrequest(message, extra)`: the protocol layer took a request. */
 export function onIncomingRequest(
@@ -81,7 +81,9 @@ export function openCall(
   const isHttp = connection.kind === 'http';
   const incoming = incomingContext(info.meta, connection.kind !== 'stdio');
   const foreign = spanToEnrich(core, SpanKind.SERVER, info.method);
-  const span = foreign ?? startServerSpan(core, opening, incoming);
+  const overHttp = isHttp || connection.kind === 'legacy_sse';
+  const answer = overHttp ? sockets?.current() : undefined;
+  const span = foreign ?? startServerSpan(core, opening, incoming, answer?.peer);
   const ctx = foreign === undefined ? trace.setSpan(incoming.parent, span) : context.active();
   const remote = info.method === METHOD_TOOLS_CALL ? operationFromMeta(info.meta) : {};
   const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span, remote) : undefined;
@@ -101,7 +103,7 @@ export function openCall(
     stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids, info, requestId: () => id }),
     remoteParent: incoming.remote,
     echo: ids !== undefined && ids.callId === remote.callId,
-    answer: isHttp ? sockets?.current() : undefined,
+    answer: isHttp ? answer : undefined,
     startedAt: performance.now(),
     argumentsDigest: () => (digest ??= argumentsDigest(info.arguments)),
     extra: {},
@@ -118,12 +120,19 @@ export function openCall(
   return call;
 }
 
-function startServerSpan(core: RuntimeCore, opening: Opening, incoming: Incoming): ServerCall['span'] {
+function startServerSpan(
+  core: RuntimeCore,
+  opening: Opening,
+  incoming: Incoming,
+  peer: Peer | undefined,
+): ServerCall['span'] {
   const { connection, id, info, params } = opening;
   const attributes: Attributes = {
     ...requestAttributes(info.method, params),
     ...connectionAttributes(connection, 'server'),
     [ATTR_JSONRPC_REQUEST_ID]: String(id),
+    ...(peer === undefined ? {} : { [ATTR_CLIENT_ADDRESS]: peer.address }),
+    ...(peer?.port === undefined ? {} : { [ATTR_CLIENT_PORT]: peer.port }),
   };
   const span = core.deps.tracer().startSpan(
     spanName(info.method, params),

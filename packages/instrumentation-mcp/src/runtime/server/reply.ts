@@ -1,4 +1,4 @@
-import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions';
 import {
   ATTR_GEN_AI_OPERATION_NAME,
@@ -27,7 +27,7 @@ import {
 } from '../../patch/foreign.js';
 import { outcomeAttributes } from '../client/settle.js';
 import { protocolVersionOf } from '../connection.js';
-import { setResultContent } from '../content.js';
+import { setFailed, setResultContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
 import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
@@ -88,14 +88,15 @@ function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown
 function resultOf(call: ServerCall, message: unknown): NonNullable<ServerCall['result']> {
   const error = readOwn(message, 'error');
   const code = read(error, 'code');
+  const said = readString(error, 'message');
   const attributes: Attributes = {};
   if (typeof code === 'number') attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(code);
   if (call.stages === undefined) {
-    return { attributes, errorType: typeof code === 'number' ? rpcErrorType(code) : undefined };
+    return { attributes, errorType: typeof code === 'number' ? rpcErrorType(code) : undefined, message: said };
   }
   const outcome = outcomeOf(call, message);
   Object.assign(attributes, outcomeAttributes(outcome));
-  return { attributes, errorType: serverErrorType(outcome) };
+  return { attributes, errorType: serverErrorType(outcome), message: said };
 }
 
 /** The reply read as the client will read it. */
@@ -169,7 +170,11 @@ export function dropReply(core: RuntimeCore, call: ServerCall): void {
   if (call.result === undefined && call.stages !== undefined && call.handler?.kind === 'returned') {
     const outcome = outcomeOf(call, { jsonrpc: '2.0', id: call.id, result: call.handler.value });
     // Nobody was told: what the handler returned is the server's own knowledge.
-    call.result = { attributes: outcomeAttributes({ ...outcome, source: 'local' }), errorType: undefined };
+    call.result = {
+      attributes: outcomeAttributes({ ...outcome, source: 'local' }),
+      errorType: undefined,
+      message: undefined,
+    };
   }
   finishCall(core, call, 'dropped');
 }
@@ -208,7 +213,7 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
     const errorType = state === 'dropped' ? undefined : result?.errorType;
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      if (core.ownSpans.has(span)) span.setStatus({ code: SpanStatusCode.ERROR });
+      setFailed(core, span, result?.message);
     }
     span.setAttributes(attributes);
     recordCallMetrics(core, 'server', {

@@ -1,16 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
-import { read } from '../../patch/foreign.js';
+import { read, readString } from '../../patch/foreign.js';
 
 /**
  * One HTTP answer. `finished`: the socket took its last byte. `cut`: the connection was gone before. Node emits `finish`
  * also for an answer that was ended after its socket had died, so the order of the two events decides.
  */
 export interface HttpAnswer {
+  /** The other end of the socket: the client, or the proxy before this server. */
+  readonly peer: Peer | undefined;
   state(): 'open' | 'finished' | 'cut';
   /** Calls `listener` when the answer is over, at once when it is. Returns how to stop. */
   onOver(listener: () => void): () => void;
+}
+
+export interface Peer {
+  /** An IPv4 address without the `::ffff:` of a socket that takes both. */
+  readonly address: string;
+  readonly port: number | undefined;
 }
 
 /** The HTTP answer that this asynchronous flow belongs to. Emptied when the answer is over. */
@@ -37,7 +45,7 @@ export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
     const response = read(message, 'response') as ServerResponse | undefined;
     if (response === undefined || typeof response.once !== 'function') return;
     const holder: Holder = { answer: undefined };
-    holder.answer = watchAnswer(response, () => {
+    holder.answer = watchAnswer(response, peerOf(read(message, 'request')), () => {
       holder.answer = undefined;
     });
     storage.enterWith(holder);
@@ -51,7 +59,19 @@ export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
   };
 }
 
-function watchAnswer(response: ServerResponse, over: () => void): HttpAnswer {
+/** Read at once: a socket that is closed has no address any more. */
+function peerOf(request: unknown): Peer | undefined {
+  const socket = read(request, 'socket');
+  const address = readString(socket, 'remoteAddress');
+  const port = read(socket, 'remotePort');
+  if (address === undefined) return undefined;
+  return {
+    address: address.replace(/^::ffff:(?=\d+\.)/i, ''),
+    port: typeof port === 'number' ? port : undefined,
+  };
+}
+
+function watchAnswer(response: ServerResponse, peer: Peer | undefined, over: () => void): HttpAnswer {
   let state: ReturnType<HttpAnswer['state']> = 'open';
   const listeners = new Set<() => void>();
   const end = (how: 'finished' | 'cut'): void => {
@@ -68,6 +88,7 @@ function watchAnswer(response: ServerResponse, over: () => void): HttpAnswer {
     over();
   });
   return {
+    peer,
     state: () => state,
     onOver: (listener) => {
       if (state === 'open') listeners.add(listener);
