@@ -113,9 +113,9 @@ function noticingUse(runtime: Runtime): Runtime {
     ...runtime,
     table: {
       ...table,
-      isEnabled: () => {
+      isEnabled: (point) => {
         state.used = true;
-        return table.isEnabled();
+        return table.isEnabled(point);
       },
       instrumentTransport: (transport, role) => {
         state.used = true;

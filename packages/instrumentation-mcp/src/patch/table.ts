@@ -12,7 +12,8 @@ export type Handler = (invocation: Invocation) => unknown;
 
 /** What the wrappers call. Swapping it changes the logic without a second wrapper. */
 export interface HookTable {
-  isEnabled(): boolean;
+  /** Whether the handler of this point is to be called. */
+  isEnabled(point: HookPoint): boolean;
   readonly handlers: Readonly<Partial<Record<HookPoint, Handler>>>;
   /** Watches a transport of which the protocol layer is unknown. */
   instrumentTransport(transport: object, role: 'client' | 'server'): void;

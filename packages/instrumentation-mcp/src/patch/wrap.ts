@@ -46,7 +46,7 @@ export function around(original: AnyFunction, point: HookPoint): AnyFunction {
   const wrapper = function (this: object, ...args: readonly unknown[]): unknown {
     const table = holder().active;
     const handler = table?.handlers[point];
-    if (table === undefined || handler === undefined || !table.isEnabled())
+    if (table === undefined || handler === undefined || !table.isEnabled(point))
       return Reflect.apply(original, this, args);
     let outcome: { readonly value: unknown } | { readonly error: unknown } | undefined;
     const proceed = (other: readonly unknown[] = args): unknown => {

@@ -53,13 +53,17 @@ afterAll(async () => {
   await harness.stop();
 });
 /** A thenable as query builders are: its work begins in `then`, which returns nothing. */
-class Lazy {
-  get ['then'](): (resolve: (value: unknown) => void) => void {
-    return (resolve) => {
-      resolve({ content: [{ type: 'text', text: 'from a thenable' }] });
-    };
-  }
-}
+const lazy = (): unknown => {
+  const members = new Map([
+    [
+      'then',
+      (resolve: (value: unknown) => void): void => {
+        resolve({ content: [{ type: 'text', text: 'from a thenable' }] });
+      },
+    ],
+  ]);
+  return Object.fromEntries(members);
+};
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
 
 describe("the application's objects", () => {
@@ -105,7 +109,7 @@ describe("the application's objects", () => {
 
   it('a fallback handler that gives a thenable answers with what it resolves to', async () => {
     const plain = new v1Server.Server({ name: 's', version: '1' });
-    plain.fallbackRequestHandler = () => new Lazy() as never;
+    plain.fallbackRequestHandler = () => lazy() as never;
     const other = new v1Client.Client({ name: 'c', version: '1' });
     const [a, b] = InMemoryTransport.createLinkedPair();
     await Promise.all([plain.connect(b), other.connect(a)]);
@@ -158,17 +162,18 @@ describe("the application's objects", () => {
 });
 
 describe('hooks of the user', () => {
-  const failing = async (): Promise<never> => {
+  const rejecting = async (): Promise<never> => {
     await Promise.resolve();
     throw new Error('of a hook');
   };
+  const failing = (() => rejecting()) as () => never;
   const asynchronous: [string, McpInstrumentationConfig][] = [
-    ['requestHook', { requestHook: failing as never }],
-    ['responseHook', { responseHook: failing as never }],
-    ['ignoreCall', { ignoreCall: failing as never }],
-    ['resolveIds', { resolveIds: failing as never }],
-    ['acceptRemoteIds', { acceptRemoteIds: failing as never }],
-    ['operations', { operations: { '*': failing as never } }],
+    ['requestHook', { requestHook: failing }],
+    ['responseHook', { responseHook: failing }],
+    ['ignoreCall', { ignoreCall: failing }],
+    ['resolveIds', { resolveIds: failing }],
+    ['acceptRemoteIds', { acceptRemoteIds: failing }],
+    ['operations', { operations: { '*': failing } }],
   ];
   it.each(asynchronous)('%s that rejects does not end the process', async (_name, config) => {
     harness.config = config;

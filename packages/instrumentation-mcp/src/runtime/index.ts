@@ -61,7 +61,8 @@ export function createRuntime(deps: RuntimeDeps): Runtime {
   };
   return {
     table: {
-      isEnabled: () => deps.isEnabled(),
+      // A call that is under way when the instrumentation is switched off is told to its end: its response carries ours.
+      isEnabled: (point) => point === 'Protocol._onresponse' || deps.isEnabled(),
       handlers,
       instrumentTransport: (transport, role) => {
         core.guard('instrumentTransport', () => tapBareTransport(core, transport, role));

@@ -15,6 +15,7 @@ import type { Invocation } from '../patch/table.js';
 import { type Connection, connectionOf, transportKind } from './connection.js';
 import type { RuntimeCore } from './core.js';
 import { type ClientLeg, bindLeg, latestLeg, outsideOfLeg, readingOf, recordSent } from './client/leg.js';
+import { adoptFetch } from './client/http.js';
 import { giveUp } from './client/settle.js';
 import { watchPipe } from './client/stdio.js';
 import { callHere } from './server/call.js';
@@ -52,6 +53,7 @@ export function ensureTapped(core: RuntimeCore, connection: Connection, transpor
   core.transports.set(transport, connection);
   connection.kind = transportKind(transport);
   patchTransport(transport);
+  adoptFetch(core, transport);
   watchPipe(core, connection, transport);
   if (known !== undefined) return;
   const original = transport['send'];
@@ -91,11 +93,12 @@ function onSend(
 ): unknown {
   const [message, options] = args;
   const plain = (): unknown => Reflect.apply(original, self, args);
-  if (!core.deps.isEnabled()) return plain();
+  const enabled = core.deps.isEnabled();
   const method = readString(message, 'method');
   const id = readOwn(message, 'id');
   const hasId = typeof id === 'string' || typeof id === 'number';
-  if (method !== undefined && hasId) return sendRequest(core, connection, { id, message, options }, plain);
+  if (enabled && method !== undefined && hasId)
+    return sendRequest(core, connection, { id, message, options }, plain);
   if (method === undefined && hasId) {
     const here = callHere(core, connection, id);
     const call = here === undefined || here.replied ? connection.calls.get(id) : here;
@@ -103,6 +106,7 @@ function onSend(
       ? outsideOfLeg(core, plain)
       : sendReply(core, call, message, (other) => original.call(self, other, ...args.slice(1)));
   }
+  if (!enabled) return plain();
   if (method === 'notifications/cancelled') core.guard('send.cancel', () => cancelSent(connection, message));
   return outsideOfLeg(core, plain);
 }

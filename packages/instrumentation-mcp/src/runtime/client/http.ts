@@ -56,6 +56,12 @@ export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocatio
   return proceed();
 }
 
+/** Makes the fetch function of a transport that another runtime has tapped report to this one. */
+export function adoptFetch(core: RuntimeCore, transport: object): void {
+  const known = read(read(transport, '_fetch'), TAP);
+  if (isForeign(known)) known['core'] = core;
+}
+
 /** The GET of legacy HTTP+SSE, which belongs to no call. */
 function observedStream(core: RuntimeCore, connection: Connection, call: () => unknown): unknown {
   const result = call();

@@ -13,6 +13,7 @@ import { type ClientLeg, currentLeg } from './leg.js';
 /** `_onresponse(message)`: the SDK parsed a response and looks for its request. */
 export function onResponse(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
   const message = args[0];
+  if (!core.deps.isEnabled() && (core.connections.get(self)?.legs.size ?? 0) === 0) return proceed();
   const replaced = core.guard('client.response', () => takeResponse(core, connectionOf(core, self), message));
   return replaced === undefined || replaced === message ? proceed() : proceed([replaced, ...args.slice(1)]);
 }
@@ -41,7 +42,8 @@ export function takeResponse(core: RuntimeCore, connection: Connection, message:
     const late = connection.settled.get(id as JsonRpcId);
     if (late !== undefined) recordLate(core, late, message);
     else strayResponse(connection, current, message);
-    return late === undefined ? message : withoutCallId(message);
+    // Also for a request that an instrumentation before this one has made.
+    return withoutCallId(message);
   }
   leg.reading?.message(message, routeOf(core, leg));
   const duplicate = leg.response !== undefined;

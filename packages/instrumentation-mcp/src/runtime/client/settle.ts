@@ -71,6 +71,7 @@ function recordTerminal(leg: ClientLeg, how: Settlement): void {
   if (stages === undefined || stages.has('client.result_received')) return;
   if (how.kind === 'rejected' && how.cause === 'timed_out') giveUp(leg, 'client.timeout');
   else if (how.kind === 'rejected' && how.cause === 'aborted') giveUp(leg, 'client.cancelled');
+  else if (how.kind === 'resolved' && leg.response === undefined) stages.record('client.result_received');
   else stages.record('client.failed');
 }
 

@@ -5,9 +5,9 @@ import type { RuntimeCore } from '../core.js';
 import { type HandlerResult, type ServerCall, callHere } from './call.js';
 import { dropReply } from './reply.js';
 
-/** Marks a handler that is wrapped already. */
+/** Marks a handler that is wrapped already, and holds the runtime it reports to. */
 const WRAPPED = Symbol.for('waybill.handler');
-/** Marks a map of abort controllers that is watched, and holds the connection it belongs to. */
+/** Marks a map of abort controllers that is watched, and holds to whom it reports. */
 const WATCHED = Symbol.for('waybill.controllers');
 
 /** Wraps the handler of a method where the SDK keeps it, so that its start and its end are seen. */
@@ -16,18 +16,31 @@ export function wrapHandler(core: RuntimeCore, protocol: object, method: string)
   if (!(handlers instanceof Map)) return;
   const handler: unknown = handlers.get(method);
   if (isFunction(handler)) {
-    if (read(handler, WRAPPED) !== true) handlers.set(method, wrapped(core, handler));
+    if (!adopted(core, handler)) handlers.set(method, wrapped({ core }, handler));
     return;
   }
   const fallback = read(protocol, 'fallbackRequestHandler');
-  if (isFunction(fallback) && read(fallback, WRAPPED) !== true) {
-    (protocol as { fallbackRequestHandler?: unknown }).fallbackRequestHandler = wrapped(core, fallback);
+  if (isFunction(fallback) && !adopted(core, fallback)) {
+    (protocol as { fallbackRequestHandler?: unknown }).fallbackRequestHandler = wrapped({ core }, fallback);
   }
 }
 
-function wrapped(core: RuntimeCore, handler: AnyFunction): AnyFunction {
+/** What a wrapper reports to: another runtime may take over. */
+interface Wrapped {
+  core: RuntimeCore;
+}
+
+/** Whether a handler is wrapped already; it then reports to this runtime. */
+function adopted(core: RuntimeCore, handler: AnyFunction): boolean {
+  const state = read(handler, WRAPPED);
+  if (isForeign(state)) state['core'] = core;
+  return state !== undefined;
+}
+
+function wrapped(state: Wrapped, handler: AnyFunction): AnyFunction {
   const wrapper = function (this: unknown, ...args: readonly unknown[]): unknown {
-    const call = core.deps.isEnabled() ? core.flow.getStore()?.call : undefined;
+    const { core } = state;
+    const call = core.flow.getStore()?.call;
     if (call === undefined || call.handler !== undefined || call.stages === undefined) {
       return Reflect.apply(handler, this, args);
     }
@@ -53,7 +66,7 @@ function wrapped(core: RuntimeCore, handler: AnyFunction): AnyFunction {
       () => settled({ kind: 'threw', aborted: signal?.aborted === true }),
     );
   };
-  Object.defineProperty(wrapper, WRAPPED, { value: true });
+  Object.defineProperty(wrapper, WRAPPED, { value: state });
   return named(wrapper, handler);
 }
 
@@ -90,18 +103,24 @@ function returned(core: RuntimeCore, call: ServerCall, result: HandlerResult): v
  */
 export function watchControllers(core: RuntimeCore, connection: Connection): void {
   const controllers = read(connection.protocol, '_requestHandlerAbortControllers');
-  if (!(controllers instanceof Map) || !isForeign(controllers) || read(controllers, WATCHED) === true) return;
+  if (!(controllers instanceof Map) || !isForeign(controllers)) return;
+  const known = read(controllers, WATCHED);
+  if (known !== undefined) {
+    if (isForeign(known)) Object.assign(known, { core, connection });
+    return;
+  }
+  const state = { core, connection };
   const original = controllers.delete.bind(controllers);
-  Object.defineProperty(controllers, WATCHED, { value: true });
+  Object.defineProperty(controllers, WATCHED, { value: state });
   Object.defineProperty(controllers, 'delete', {
     configurable: true,
     enumerable: false,
     writable: true,
     value: (key: unknown): boolean => {
       const deleted = original(key);
-      core.guard('server.controllers', () => {
-        const call = callHere(core, connection, key) ?? connection.calls.get(key as never);
-        if (call !== undefined && !call.replied) dropReply(core, call);
+      state.core.guard('server.controllers', () => {
+        const call = callHere(state.core, state.connection, key) ?? state.connection.calls.get(key as never);
+        if (call !== undefined && !call.replied) dropReply(state.core, call);
       });
       return deleted;
     },
