@@ -79,7 +79,7 @@ describe('bad input is named with its place, and the rest is judged', () => {
     ['empty', 'empty.json', 3, /empty\.json.*Remedy: /],
     ['a file that is not there', 'nowhere.json', 3, /nowhere\.json.*Remedy: /],
     ['a folder without trace files', 'no-traces', 3, /no-traces.*Remedy: /],
-    ['no spans of ours', 'foreign.json', 3, /none of them is of an MCP tool call[^]*Remedy: /],
+    ['no spans of ours', 'foreign.json', 3, /read 1 span; nothing in it is of an MCP tool call[^]*Remedy: /],
   ])('%s', async (_claim, file, code, named) => {
     const ended = await audit(file, '--format', 'json');
     expect(ended.code).toBe(code);

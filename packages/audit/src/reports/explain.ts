@@ -3,7 +3,16 @@ import { OUTCOMES, STAGES, VERDICTS, VERDICT_ROWS, type Action } from '@waybill/
 import type { AuditReport, Finding, ReportCall, ReportClientSide, ReportOperation } from '../report.js';
 import { placeName } from '../places.js';
 import { jsonFinding, jsonOperation } from './json.js';
-import { findingsByOperation, isoTime, jsonText, pathsOf, placeTexts, plural, printable } from './text.js';
+import {
+  findingsByOperation,
+  isoTime,
+  jsonText,
+  pathsOf,
+  placeTexts,
+  plural,
+  printable,
+  wrapLine,
+} from './text.js';
 
 const todo: Readonly<Record<Action, string>> = {
   none: 'Nothing is left to do.',
@@ -131,11 +140,19 @@ function verdictStory(operation: ReportOperation): readonly string[] {
   ];
 }
 
-/** The whole story, lines ended by newlines. */
-export function* explainOperation(report: AuditReport, operation: ReportOperation): Generator<string> {
+/**
+ * The whole story, lines ended by newlines.
+ * @param width columns of the terminal; without it lines are as long as they are
+ */
+export function* explainOperation(
+  report: AuditReport,
+  operation: ReportOperation,
+  width: number = Infinity,
+): Generator<string> {
   const findings = findingsByOperation(report).get(operation.key) ?? [];
   const paths = pathsOf(report);
-  const id = operation.idSource === null ? '' : `, its id ${ids[operation.idSource] ?? operation.idSource}`;
+  const id =
+    operation.idSource === null ? '' : `, its id ${ids[operation.idSource] ?? printable(operation.idSource)}`;
   const lines = [
     `Operation ${printable(operation.key)}: ${printable(operation.tool ?? 'unknown tool')} (${operation.effectKind})${id}; run ${printable(operation.runId ?? '-')}.`,
     operation.told === null
@@ -152,7 +169,7 @@ export function* explainOperation(report: AuditReport, operation: ReportOperatio
     ...findings.flatMap((finding) => findingStory(finding, paths)),
     `Evidence: ${[...new Set(operation.places)].map((place) => withPath(place, paths)).join(', ')}`,
   ];
-  for (const line of lines) yield `${line}\n`;
+  for (const line of lines) yield `${wrapLine(line, width)}\n`;
 }
 
 function findingStory(finding: Finding, paths: ReadonlyMap<string, string>): readonly string[] {

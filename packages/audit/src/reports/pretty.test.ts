@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { buildFinding, buildReport, buildReportOperation } from '../testing.js';
 import { renderPretty, type PrettyOptions } from './pretty.js';
@@ -64,6 +65,50 @@ describe('pretty', () => {
     const shown = text(buildReport([buildReportOperation({ key: 'a\u001B[2Jb\nc', tool: 'x\u202Ey' })]));
     expect(shown).toContain('a\\u001b[2Jb\\u000ac');
     expect(shown).toContain('x\\u202ey');
+  });
+
+  test.each([200, 120, 80, 60, 40])(
+    'in %i columns no line is longer than the terminal, but where one word is',
+    (width) => {
+      const report = buildReport(
+        [buildReportOperation({ told: 'STREAM_INCOMPLETE/closed_before_response' })],
+        [buildFinding({ message: 'no response reached the caller; '.repeat(8) })],
+      );
+      const lines = text(report, { width }).split('\n');
+      expect(
+        lines.filter(
+          (line) => line.length > width && !/^\s*STREAM_INCOMPLETE\/closed_before_response,?$/.test(line),
+        ),
+      ).toEqual([]);
+    },
+  );
+
+  test('where the table does not fit every operation has a block with all of its columns', () => {
+    const shown = text(buildReport([buildReportOperation()], [buildFinding()]), { width: 60 });
+    expect(shown).not.toContain('operation  ');
+    for (const cell of ['row-42:done:v1', 'set_status', 'TOOL_SUCCESS', 'applied', 'verified_done'])
+      expect(shown).toContain(cell);
+    expect(shown).toContain('findings: reply-lost');
+  });
+
+  test('colours do not count as columns', () => {
+    const report = buildReport([buildReportOperation()], [buildFinding()]);
+    const strip = (line: string): string => stripVTControlCharacters(line);
+    const colored = text(report, { width: 60, color: true });
+    expect(strip(colored)).toBe(text(report, { width: 60 }));
+  });
+
+  test('in a pipe a key is whole up to 40 characters and no line is broken', () => {
+    const key = 'tenant-7:invoice-4711:paid:v1';
+    expect(text(buildReport([buildReportOperation({ key })], []))).toContain(`${key}  set_status`);
+  });
+
+  test('records that could not be read are counted as records, not as spans', () => {
+    const report = buildReport([buildReportOperation()], []);
+    const [input] = report.inputs;
+    if (input === undefined) throw new Error('The report has no input.');
+    const empty = { ...input, path: 'r.jsonl', format: 'receipts', records: 0, spans: 0, mcpSpans: 0 };
+    expect(text({ ...report, inputs: [empty] })).toContain('r.jsonl  receipts, 0 records');
   });
 
   test('nothing to judge is said, not shown as success', () => {

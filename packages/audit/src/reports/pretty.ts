@@ -1,95 +1,60 @@
 /** The report for a person at a terminal: a table, the findings, one closing sentence. */
 import { styleText } from 'node:util';
-import type { Verdict } from '@waybill/core';
-import Table from 'cli-table3';
-import type { AuditReport, Finding, ReportInput, ReportOperation } from '../report.js';
+import type { AuditReport, ReportInput } from '../report.js';
+import { operationLines, type Paint } from './pretty-operations.js';
 import {
   SEVERITIES,
   findingsByOperation,
-  isSettled,
   pathsOf,
   placeTexts,
   plural,
   printable,
   shorten,
   summarySentence,
+  wrapLine,
   type Severity,
 } from './text.js';
 
 export interface PrettyOptions {
   /** Colours and box lines; without them the text is plain and stays so in a file. */
   readonly color: boolean;
-  /** Columns of the terminal. */
+  /** Columns of the terminal; without it lines are as long as they are, for a pipe or a file. */
   readonly width?: number;
   /** Rows of the table and findings that are printed in full; the rest is counted. */
   readonly limit?: number;
 }
 
-type Style = Parameters<typeof styleText>[0];
-
-const severityStyle: Readonly<Record<Severity, Style>> = { error: 'red', warning: 'yellow', info: 'cyan' };
-const places = 3;
-
-/** Rows of the table: all operations, or where there are too many the first of those that need a look. */
-function rowsOf(
-  report: AuditReport,
-  byOperation: ReadonlyMap<string, readonly Finding[]>,
-  limit: number,
-): readonly ReportOperation[] {
-  const all = report.operations.length <= limit;
-  const rows: ReportOperation[] = [];
-  for (const operation of report.operations) {
-    const findings = byOperation.get(operation.key) ?? [];
-    if (!all && isSettled(operation) && findings.every((finding) => finding.level === 'info')) continue;
-    rows.push(operation);
-    if (rows.length === limit) break;
-  }
-  return rows;
-}
-
-const verdictStyle: Readonly<Record<Verdict, Style>> = {
-  verified_done: 'green',
-  no_effect_expected: 'green',
-  verified_not_done: 'cyan',
-  not_delivered: 'cyan',
-  open: 'cyan',
-  executed_receipt_pending: 'cyan',
-  unknown_needs_reconciliation: 'yellow',
-  insufficient_evidence: 'yellow',
-  false_success: 'red',
-  duplicate_effect: 'red',
-  evidence_conflict: 'red',
+const severityStyle: Readonly<Record<Severity, Parameters<Paint>[0]>> = {
+  error: 'red',
+  warning: 'yellow',
+  info: 'cyan',
 };
-
-function effectText(operation: ReportOperation): string {
-  if (operation.effectKind === 'read') return 'read';
-  const { atLeast, atMost } = operation.effects;
-  if (operation.effect === 'applied') return atLeast > 1 ? `applied ${atLeast} times` : 'applied';
-  if (operation.effect !== 'unknown') return operation.effect.replace('_', ' ');
-  return atLeast === atMost ? `unknown, ${atLeast}` : `unknown, ${atLeast} to ${atMost}`;
-}
+const places = 3;
+/** Inputs beside traces, whose content is counted in records even where there is none. */
+const recordFormats: ReadonlySet<string> = new Set(['receipts', 'targets', 'outbox', 'loss']);
 
 /** What an input held: records beside traces, else spans and stage logs. */
 function contentOf(input: ReportInput): string {
-  if (input.records > 0) return plural(input.records, 'record');
+  if (input.records > 0 || recordFormats.has(input.format)) return plural(input.records, 'record');
   const spans = `${plural(input.spans, 'span')} (${input.mcpSpans} of tool calls)`;
   return input.logs > 0 ? `${spans}, ${plural(input.logs, 'log record')}` : spans;
 }
 
-/** Rules, then the flags that no rule of the same name says already. */
-function remarksOf(operation: ReportOperation, findings: readonly Finding[]): string {
-  const rules = new Set(
-    findings.filter((finding) => finding.level !== 'info').map((finding) => finding.rule),
-  );
-  const flags = operation.flags.filter((flag) => !rules.has(flag.replaceAll('_', '-')));
-  return [...rules, ...flags].join(', ') || '-';
-}
-
 /** The report in pieces; join them, or write them one after the other. */
 export function* renderPretty(report: AuditReport, options: PrettyOptions): Generator<string> {
-  const { color, width = 100, limit = 40 } = options;
-  const paint = (style: Style, text: string): string =>
-    color ? styleText(style, text, { validateStream: false }) : text;
+  const { width = Infinity } = options;
+  for (const piece of pieces(report, options, width)) {
+    if (width === Infinity) yield piece;
+    else {
+      for (const line of piece.slice(0, -1).split('\n')) yield `${wrapLine(line, width)}\n`;
+    }
+  }
+}
+
+/** Each piece is whole lines. */
+function* pieces(report: AuditReport, options: PrettyOptions, width: number): Generator<string> {
+  const { color, limit = 40 } = options;
+  const paint: Paint = (style, text) => (color ? styleText(style, text, { validateStream: false }) : text);
   const paths = pathsOf(report);
   const byOperation = findingsByOperation(report);
 
@@ -98,66 +63,19 @@ export function* renderPretty(report: AuditReport, options: PrettyOptions): Gene
   }
   yield '\n';
 
-  const rows = rowsOf(report, byOperation, limit);
-  if (rows.length > 0) {
-    const table = new Table({
-      head: ['operation', 'tool', 'told', 'effect', 'verdict', 'do', 'findings'].map((head) =>
-        paint('bold', head),
-      ),
-      style: { head: [], border: [], compact: true, 'padding-left': 0 },
-      chars: plainLines,
-    });
-    const room = Math.max(16, Math.min(40, width - 90));
-    for (const operation of rows) {
-      table.push([
-        printable(shorten(operation.key, room)),
-        printable(shorten(operation.tool ?? '-', 24)),
-        printable(operation.told ?? '-'),
-        effectText(operation),
-        paint(verdictStyle[operation.verdict], operation.verdict),
-        operation.action === 'none' ? '-' : operation.action,
-        remarksOf(operation, byOperation.get(operation.key) ?? []),
-      ]);
-    }
-    yield `${table
-      .toString()
-      .split('\n')
-      .map((line) => line.trimEnd())
-      .join('\n')}\n`;
-    const hidden = report.operations.length - rows.length;
-    if (hidden > 0)
-      yield `… and ${plural(hidden, 'operation')} more; --format json or html has all of them\n`;
-    yield '\n';
-  }
+  const operations = operationLines(report, byOperation, { limit, width, paint });
+  for (const line of operations) yield `${line}\n`;
+  if (operations.length > 0) yield '\n';
 
   yield* findingLines(report, limit, paint, paths);
   yield* coverageLines(report);
   yield `${paint('bold', summarySentence(report))}\n`;
 }
 
-/** Columns by spaces alone: box lines make the eye count lines and break when copied. */
-const plainLines: Readonly<Record<string, string>> = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: ' ',
-};
-
 function* findingLines(
   report: AuditReport,
   limit: number,
-  paint: (style: Style, text: string) => string,
+  paint: Paint,
   paths: ReadonlyMap<string, string>,
 ): Generator<string> {
   const loud = report.findings.filter((finding) => finding.level !== 'info');

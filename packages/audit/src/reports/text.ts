@@ -1,4 +1,5 @@
 /** Words and small shapes that more than one report prints. */
+import { stripVTControlCharacters } from 'node:util';
 import type { AuditReport, Finding, ReportOperation } from '../report.js';
 import type { EvidenceRef } from '../rule.js';
 
@@ -117,4 +118,29 @@ export function summarySentence(report: AuditReport): string {
     (level) => `${findings[level]} ${level}`,
   );
   return `Of ${plural(total, 'operation')}: ${parts.join(', ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
+}
+
+/**
+ * A line broken at spaces for a terminal of that width, its continuations indented a little further than the line. A
+ * word that is longer than the line stays whole, so that a path or an id can be copied.
+ */
+export function wrapLine(line: string, width: number): string {
+  if (stripVTControlCharacters(line).length <= width) return line;
+  const indent = ' '.repeat(Math.min(line.search(/\S|$/) + 2, Math.floor(width / 2)));
+  const lines: string[] = [];
+  let current = '';
+  let length = 0;
+  for (const word of line.split(/(?<=\S)(?=\s)/)) {
+    const wide = stripVTControlCharacters(word).length;
+    if (length > 0 && length + wide > width) {
+      lines.push(current);
+      const rest = word.trimStart();
+      current = `${indent}${rest}`;
+      length = indent.length + stripVTControlCharacters(rest).length;
+    } else {
+      current += word;
+      length += wide;
+    }
+  }
+  return [...lines, current].join('\n');
 }

@@ -26,6 +26,10 @@ function wantsColor(streams: Streams, toFile: boolean): boolean {
   return !toFile && streams.out.isTTY === true && (NO_COLOR ?? '') === '' && TERM !== 'dumb';
 }
 
+function count(number: number, one: string): string {
+  return number === 0 ? '' : `${number} ${one}${number === 1 ? '' : 's'}`;
+}
+
 /**
  * What was wrong with the inputs, on stderr: whoever reads the report in a pipe or a file still sees it. The terminal
  * form shows it in the report itself.
@@ -35,11 +39,13 @@ function* complaints(report: AuditReport, shown: boolean): Generator<string> {
     if (finding.rule === 'input-damaged') yield `waybill: ${printable(finding.message)}\n`;
   }
   if (!nothingToJudge(report)) return;
-  const spans = report.inputs.reduce((sum, input) => sum + input.spans + input.logs, 0);
-  yield spans === 0
+  const spans = report.inputs.reduce((sum, input) => sum + input.spans, 0);
+  const logs = report.inputs.reduce((sum, input) => sum + input.logs, 0);
+  const read = [count(spans, 'span'), count(logs, 'log record')].filter((each) => each !== '').join(' and ');
+  yield read === ''
     ? 'waybill: no span could be read, so nothing was judged.\n' +
       '  Remedy: give an export of traces: OTLP JSON or JSON Lines, OTLP protobuf, or the JSON of Jaeger, Tempo or Zipkin.\n'
-    : `waybill: ${spans} spans were read, and none of them is of an MCP tool call, so nothing was judged.\n` +
+    : `waybill: read ${read}; nothing in it is of an MCP tool call, so nothing was judged.\n` +
       '  Remedy: register an instrumentation for MCP in the client, the server, or both, and export again.\n';
 }
 
@@ -49,7 +55,7 @@ function readBaseline(path: string): ReadonlySet<string> {
   } catch (error) {
     throw new CliError(
       EXIT.usage,
-      `baseline ${path} cannot be used: ${messageOf(error)}`,
+      `baseline ${path} cannot be used: ${printable(messageOf(error))}`,
       'make one with --format json --output FILE.',
     );
   }

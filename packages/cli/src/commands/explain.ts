@@ -46,7 +46,7 @@ export async function explainCommand(
   }
   await writeStream(
     streams.out,
-    flags.json ? [explainJson(report, operation)] : explainOperation(report, operation),
+    flags.json ? [explainJson(report, operation)] : explainOperation(report, operation, streams.out.columns),
   );
   return EXIT.ok;
 }

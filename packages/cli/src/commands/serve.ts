@@ -1,4 +1,10 @@
-import { headersOfEnvironment, startBackend, type AuditBackend, type ReceiverEvent } from '@waybill/audit';
+import {
+  headersOfEnvironment,
+  printable,
+  startBackend,
+  type AuditBackend,
+  type ReceiverEvent,
+} from '@waybill/audit';
 import { loadConfig } from '../config.js';
 import { EXIT, type ExitCode } from '../errors.js';
 import type { Streams } from '../output.js';
@@ -66,10 +72,10 @@ export async function serveCommand(flags: ServeFlags, streams: Streams, version:
     config,
     rules,
     version,
-    onProblem: (text) => streams.err.write(`waybill: ${text}\n`),
+    onProblem: (text) => streams.err.write(`waybill: ${printable(text)}\n`),
     onEvent: (event) => {
       const text = describeEvent(event);
-      if (text !== undefined) streams.err.write(`waybill: ${text}\n`);
+      if (text !== undefined) streams.err.write(`waybill: ${printable(text)}\n`);
     },
   });
   if (!loopback.has(flags.host)) {
