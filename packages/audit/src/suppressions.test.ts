@@ -61,6 +61,15 @@ test.each([
   ['*', '', true],
   ['(*)', '(x)', true],
   ['a*c', 'ab', false],
+  ['a*a', 'a', false],
+  ['ab*ba', 'aba', false],
+  ['*b*', 'abc', true],
+  ['a**c', 'abc', true],
+  ['*a*b*', 'ba', false],
 ])('pattern %j on %j: %s', (pattern, text, fits) => {
   expect(matchesPattern(pattern, text)).toBe(fits);
+});
+
+test('a pattern of many stars on a long text ends', () => {
+  expect(matchesPattern(`${'*a'.repeat(30)}*b`, 'a'.repeat(100_000))).toBe(false);
 });

@@ -164,6 +164,35 @@ describe('Zipkin v2', () => {
       { name: 'server.result_sent', attributes: { 'waybill.stage.seq': 4 } },
     ]);
   });
+
+  it('takes an annotation of Zipkin for a name and attributes only where it is both', async () => {
+    const values = [
+      ['plain', 'plain', {}],
+      ['"a": {"k":1}', 'a', { k: 1 }],
+      ['a : {"k":1}', 'a', { k: 1 }],
+      ['a: b: {"k":1}', 'a: b', { k: 1 }],
+      ['a {"k":1}', 'a {"k":1}', {}],
+      ['a: {broken}', 'a: {broken}', {}],
+      [': {"k":1}', ': {"k":1}', {}],
+      // Spaces without end: quadratic in a pattern that has more than one run of them.
+      [`a${' '.repeat(300_000)}x`, `a${' '.repeat(300_000)}x`, {}],
+    ] as const;
+    const { spans } = await one([
+      {
+        traceId: TRACE,
+        id: 'b7ad6b7169203331',
+        name: 'tools/call x',
+        timestamp: 1,
+        duration: 1,
+        tags: { 'mcp.method.name': 'tools/call' },
+        annotations: values.map(([value]) => ({ timestamp: 1, value })),
+      },
+    ]);
+    expect(spans[0]?.events.map(({ name }) => name)).toEqual(values.map(([, name]) => name));
+    expect(spans[0]?.events.map(({ attributes }) => attributes)).toMatchObject(
+      values.map(([, , has]) => has),
+    );
+  });
 });
 
 describe('objects of the JavaScript SDK, printed', () => {

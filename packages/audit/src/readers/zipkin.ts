@@ -104,8 +104,23 @@ function micros(value: unknown, what: string, reading: Reading): bigint {
   return 0n;
 }
 
-/** An event became `name`, or `"name": {attributes}` or `name: {attributes}`, depending on the exporter. */
-const WITH_ATTRIBUTES = /^"?([^"{]+?)"?\s*:\s*(\{.*\})$/s;
+/**
+ * An event became `name`, or `"name": {attributes}` or `name: {attributes}`, depending on the exporter. Undefined for a
+ * bare name. Read by position: a pattern with several runs of spaces would take quadratic time on a hostile text.
+ */
+function withAttributes(
+  text: string,
+): { readonly name: string; readonly attributes: JsonObject } | undefined {
+  const brace = text.indexOf('{');
+  if (brace === -1 || !text.endsWith('}')) return undefined;
+  const head = text.slice(0, brace).trimEnd();
+  if (!head.endsWith(':')) return undefined;
+  const quoted = head.slice(0, -1).trimEnd();
+  const name = quoted.slice(quoted.startsWith('"') ? 1 : 0, quoted.endsWith('"') ? -1 : undefined);
+  if (name === '' || name.includes('"')) return undefined;
+  const attributes = parseMap(text.slice(brace));
+  return attributes === undefined ? undefined : { name, attributes };
+}
 
 function readAnnotations(raw: unknown, reading: Reading): readonly SpanEvent[] {
   const events: SpanEvent[] = [];
@@ -115,12 +130,11 @@ function readAnnotations(raw: unknown, reading: Reading): readonly SpanEvent[] {
       continue;
     }
     const timeUnixNano = micros(annotation['timestamp'], 'timestamp', reading);
-    const match = WITH_ATTRIBUTES.exec(annotation['value']);
-    const parsed = match === null ? undefined : parseMap(match[2] ?? '');
+    const parts = withAttributes(annotation['value']);
     events.push({
-      name: parsed === undefined ? annotation['value'] : (match?.[1] ?? ''),
+      name: parts?.name ?? annotation['value'],
       timeUnixNano,
-      attributes: readAttributes(parsed, reading),
+      attributes: readAttributes(parts?.attributes, reading),
     });
   }
   return events;
