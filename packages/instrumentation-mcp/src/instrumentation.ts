@@ -78,6 +78,7 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
       config: () => this.getConfig(),
       patched: () => state.patched,
       isEnabled: () => this.isEnabled(),
+      meterOwner: () => (this.ownMeterProvider === true ? this.meter : metrics.getMeterProvider()),
       warn: warnOnce,
     });
     installRuntime(noticingUse(runtime));

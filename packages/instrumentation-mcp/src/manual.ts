@@ -58,8 +58,11 @@ export function instrumentTransport<T extends TransportLike>(
 }
 
 function patchClassOf(module: string, instance: object): void {
-  const { constructor } = instance;
-  patchModule({ [constructor.name]: constructor }, { module, version: undefined, format: 'given' }, true);
+  patchModule(
+    { given: read(instance, 'constructor') },
+    { module, version: undefined, format: 'given' },
+    true,
+  );
 }
 
 /** Without an `McpInstrumentation` the global providers take what is recorded; one that comes later takes over. */
@@ -68,6 +71,7 @@ function ensureRuntime(config: McpInstrumentationConfig = {}): void {
   const runtime = createRuntime({
     tracer: () => trace.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
     meter: () => metrics.getMeter(PACKAGE_NAME, PACKAGE_VERSION),
+    meterOwner: () => metrics.getMeterProvider(),
     logger: () => logs.getLogger(PACKAGE_NAME, PACKAGE_VERSION),
     config: () => config,
     isEnabled: () => config.enabled !== false,

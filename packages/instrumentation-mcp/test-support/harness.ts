@@ -50,6 +50,7 @@ export function startHarness(
   const runtime = createRuntime({
     tracer: () => provider.getTracer('test'),
     meter,
+    meterOwner: () => meter,
     logger: () => logger,
     config: () => state.config,
     isEnabled: () => state.enabled,

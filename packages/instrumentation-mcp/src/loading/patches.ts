@@ -14,7 +14,7 @@ export function patchModule(exports: object, target: PatchTarget, essential: boo
   try {
     const { patched, missing } = patchExports(exports, target);
     if (patched.length === 0) {
-      if (essential) state.unpatchable.push(label(target));
+      if (essential) noteUnpatchable(target);
       return;
     }
     const anchor = firstClass(exports);
@@ -25,8 +25,14 @@ export function patchModule(exports: object, target: PatchTarget, essential: boo
     }
     state.patched.push({ ...target, missing: [...missing] });
   } catch {
-    if (essential) state.unpatchable.push(label(target));
+    if (essential) noteUnpatchable(target);
   }
+}
+
+/** Once for each: an application may hand over a new client of the same kind for every call. */
+function noteUnpatchable(target: PatchTarget): void {
+  const { unpatchable } = loadingState();
+  if (!unpatchable.includes(label(target))) unpatchable.push(label(target));
 }
 
 /** Which modules of the MCP SDKs were patched so far in this process, in order, and which hook points each lacks. */

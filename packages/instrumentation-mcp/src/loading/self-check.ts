@@ -52,6 +52,14 @@ function hasMcpHeaders(message: unknown): boolean {
 }
 
 function onExit(): void {
+  try {
+    lookBack();
+  } catch {
+    // A working directory that is gone: an error here would change how the program ends.
+  }
+}
+
+function lookBack(): void {
   const state = loadingState();
   if (!state.isEnabled() || state.patched.length > 0 || state.warned.has(NOT_PATCHED)) return;
   const copies = findSdkCopies(findApplication());

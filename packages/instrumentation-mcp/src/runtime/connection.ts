@@ -19,6 +19,7 @@ import { BoundedMap } from './bounded.js';
 import type { ClientLeg } from './client/leg.js';
 import type { RuntimeCore } from './core.js';
 import type { Annotations } from './effect-kind.js';
+import { capped } from './limits.js';
 import type { ServerCall } from './server/call.js';
 
 /**
@@ -135,7 +136,7 @@ export function connectionAttributes(connection: Connection, side: 'client' | 's
   if (version !== undefined) attributes[ATTR_MCP_PROTOCOL_VERSION] = version;
   const session = readString(connection.transport, 'sessionId');
   if (session !== undefined && (version === undefined || version < STATELESS_SINCE)) {
-    attributes[ATTR_MCP_SESSION_ID] = session;
+    attributes[ATTR_MCP_SESSION_ID] = capped(session);
   }
   switch (connection.kind) {
     case 'http':

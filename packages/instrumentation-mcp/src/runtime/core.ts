@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Meter } from '@opentelemetry/api';
 import { isThenable } from '../patch/foreign.js';
 import { holder } from '../patch/table.js';
 import type { McpInstrumentationConfig } from '../types.js';
@@ -89,7 +88,7 @@ export interface RuntimeCore {
 
 export function createCore(deps: RuntimeDeps): RuntimeCore {
   const failures = new Map<string, number>();
-  const instruments = new WeakMap<Meter, Instruments>();
+  const instruments = new WeakMap<object, Instruments>();
   const failed = (point: string, error: unknown): void => {
     const count = (failures.get(point) ?? 0) + 1;
     failures.set(point, count);
@@ -122,11 +121,11 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
     attempts: { client: new BoundedMap(MAX_OPERATIONS), server: new BoundedMap(MAX_OPERATIONS) },
     instruments: () => {
       // Asked each time: before an SDK is registered the meter is another one, which records nothing.
-      const meter = deps.meter();
-      let known = instruments.get(meter);
+      const owner = deps.meterOwner();
+      let known = instruments.get(owner);
       if (known === undefined) {
-        known = createInstruments(meter);
-        instruments.set(meter, known);
+        known = createInstruments(deps.meter());
+        instruments.set(owner, known);
       }
       return known;
     },

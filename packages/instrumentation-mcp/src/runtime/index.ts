@@ -18,6 +18,8 @@ import { onConnect } from './transport-tap.js';
 export interface RuntimeDeps {
   tracer(): Tracer;
   meter(): Meter;
+  /** What the meter belongs to. A provider may give another meter each time it is asked. */
+  meterOwner(): object;
   logger(): Logger | undefined;
   config(): McpInstrumentationConfig;
   /** Copies of the SDK that were patched, where the loader knows. */

@@ -20,6 +20,7 @@ import type { ToolCallInfo } from '../types.js';
 import type { RuntimeCore } from './core.js';
 import type { CallIds } from './ids.js';
 import { openJournal } from './journal.js';
+import { capped } from './limits.js';
 import {
   type StageAttributes,
   type StageRecorder,
@@ -81,8 +82,8 @@ function callIdentity(core: RuntimeCore, target: SignalTarget): StageAttributes 
   const { ids, info } = target;
   return {
     ...stageIdentity(core, target),
-    [ATTR_MCP_METHOD_NAME]: info.method,
-    ...(info.tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: info.tool }),
+    [ATTR_MCP_METHOD_NAME]: capped(info.method),
+    ...(info.tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: capped(info.tool) }),
     [ATTR_CALL_ATTEMPT]: ids.attempt,
     ...(ids.continues === undefined ? {} : { [ATTR_CALL_CONTINUES]: ids.continues }),
   };
@@ -101,7 +102,7 @@ function stageAttributes(
   return {
     ...attributes,
     ...identity,
-    ...(id === undefined ? {} : { [ATTR_JSONRPC_REQUEST_ID]: String(id) }),
+    ...(id === undefined ? {} : { [ATTR_JSONRPC_REQUEST_ID]: capped(String(id)) }),
   };
 }
 

@@ -14,6 +14,7 @@ import { named } from '../patch/wrap.js';
 import type { Invocation } from '../patch/table.js';
 import { type Connection, connectionOf, transportKind } from './connection.js';
 import type { RuntimeCore } from './core.js';
+import { wordOf } from './limits.js';
 import { type ClientLeg, bindLeg, latestLeg, outsideOfLeg, readingOf, recordSent } from './client/leg.js';
 import { adoptFetch } from './client/http.js';
 import { giveUp } from './client/settle.js';
@@ -134,7 +135,7 @@ function sendRequest(
       core.guard('send.failed', () => {
         if (connection.kind === 'http' || connection.kind === 'legacy_sse' || leg.settled) return;
         const cause = transportCause(error);
-        leg.failureCode = cause.code;
+        leg.failureCode = wordOf(cause.code);
         leg.reading?.transportFailure(cause);
       });
     });

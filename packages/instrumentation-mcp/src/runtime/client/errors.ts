@@ -1,5 +1,6 @@
 import type { CallOutcome, Outcome, Settlement } from '@waybill/core';
 import { read, readObject, readString } from '../../patch/foreign.js';
+import { wordOf } from '../limits.js';
 import type { ClientLeg, Told } from './leg.js';
 
 /** Codes of errors that an SDK makes itself; a peer may send the same numbers, so the wire is asked first. */
@@ -94,7 +95,5 @@ export function plainErrorType(error: unknown, response: ClientLeg['response']):
   if (isTimeout(error)) return 'timeout';
   const status = httpStatusOf(error);
   if (status !== undefined) return String(status);
-  const code = read(error, 'code');
-  if (typeof code === 'string' && code !== '') return code;
-  return readString(error, 'name') ?? 'Error';
+  return wordOf(read(error, 'code')) ?? wordOf(read(error, 'name')) ?? 'Error';
 }

@@ -14,6 +14,7 @@ import type { Invocation } from '../../patch/table.js';
 import { named } from '../../patch/wrap.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
+import { wordOf } from '../limits.js';
 import { type ClientLeg, currentLeg, recordSent } from './leg.js';
 import { tapResponse } from './http-body.js';
 import { watchSharedStream } from './legacy-sse.js';
@@ -140,7 +141,7 @@ function failed(leg: ClientLeg, error: unknown): void {
   // Our own side gave up: the signal says so, the transport did not fail.
   if (leg.settled || read(error, 'name') === 'AbortError') return;
   const cause = transportCause(error);
-  leg.failureCode = cause.code;
+  leg.failureCode = wordOf(cause.code);
   leg.reading?.transportFailure(cause);
 }
 

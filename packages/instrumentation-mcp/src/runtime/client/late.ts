@@ -14,13 +14,17 @@ import { type ClientLeg, linkTo } from './leg.js';
 /** Name of the span that carries a stage which came after its own span had ended. */
 export const LATE_SPAN_NAME: string = `${STAGE_EVENT_PREFIX}late_result`;
 
+/** Told of one call: a peer may go on answering for ever. */
+const MAX_LATE = 3;
+
 /**
  * A response that came after its call had settled. The span of the call takes no more events, so the stage goes out on
  * a span of no length, linked to the call, whatever `stageSignal` says, and to the journal where there is one.
  */
 export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown): void {
-  const late = leg.reading?.late(message);
+  const late = leg.late < MAX_LATE ? leg.reading?.late(message) : undefined;
   if (late === undefined || leg.ids === undefined || leg.stages === undefined) return;
+  leg.late += 1;
   const detail = {
     [ATTR_OUTCOME]: late.fact.outcome,
     ...(late.fact.reason === undefined ? {} : { [ATTR_OUTCOME_REASON]: late.fact.reason }),

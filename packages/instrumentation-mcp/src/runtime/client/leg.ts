@@ -42,6 +42,7 @@ import { type Connection, connectionAttributes, protocolVersionOf } from '../con
 import type { RuntimeCore } from '../core.js';
 import { spanToEnrich } from '../enrich.js';
 import type { CallIds } from '../ids.js';
+import { bareUri, capped } from '../limits.js';
 import type { Shape } from '../mask.js';
 import type { StageRecorder } from '../stages.js';
 import type { CallScope } from './call-scope.js';
@@ -57,9 +58,10 @@ export interface CallDiagnostics {
 /** One outgoing JSON-RPC request. */
 export interface ClientLeg {
   readonly connection: Connection;
-  readonly info: ToolCallInfo;
-  /** As the SDK's caller gave them. */
-  readonly params: unknown;
+  /** Without the application's objects once the leg has ended. */
+  info: ToolCallInfo;
+  /** As the SDK's caller gave them; undefined once the leg has ended. */
+  params: unknown;
   readonly span: Span;
   readonly context: Context;
   /** Context in which the span was started. */
@@ -69,7 +71,7 @@ export interface ClientLeg {
   /** Only tools/call has stages and a reading of its wire. */
   readonly stages: StageRecorder | undefined;
   /** The options that the SDK's caller gave: its signal tells an abort from a timeout. */
-  readonly options: unknown;
+  options: unknown;
   readonly scope: CallScope | undefined;
   /** Present when a diagnostic record is wanted of this call. */
   readonly diagnostics: CallDiagnostics | undefined;
@@ -99,6 +101,8 @@ export interface ClientLeg {
   /** Reading of `performance.now()` when it settled. */
   settledAt: number;
   ended: boolean;
+  /** Responses that came after it had settled. */
+  late: number;
 }
 
 export type Told =
@@ -129,13 +133,14 @@ export function outsideOfLeg(core: RuntimeCore, body: () => unknown): unknown {
 export function spanName(method: string, params: unknown): string {
   const target =
     method === METHOD_TOOLS_CALL || method === 'prompts/get' ? readString(params, 'name') : undefined;
-  return target === undefined ? method : `${method} ${target}`;
+  return target === undefined ? capped(method) : `${capped(method)} ${capped(target)}`;
 }
 
 /** Attributes of the conventions that follow from the request itself. */
 export function requestAttributes(method: string, params: unknown): Attributes {
-  const attributes: Attributes = { [ATTR_MCP_METHOD_NAME]: method };
-  const name = readString(params, 'name');
+  const attributes: Attributes = { [ATTR_MCP_METHOD_NAME]: capped(method) };
+  const named = readString(params, 'name');
+  const name = named === undefined ? undefined : capped(named);
   if (method === METHOD_TOOLS_CALL) {
     attributes[ATTR_GEN_AI_OPERATION_NAME] = GEN_AI_OPERATION_EXECUTE_TOOL;
     if (name !== undefined) attributes[ATTR_GEN_AI_TOOL_NAME] = name;
@@ -143,7 +148,7 @@ export function requestAttributes(method: string, params: unknown): Attributes {
     attributes[ATTR_GEN_AI_PROMPT_NAME] = name;
   }
   const uri = readString(params, 'uri');
-  if (uri !== undefined) attributes[ATTR_MCP_RESOURCE_URI] = uri;
+  if (uri !== undefined) attributes[ATTR_MCP_RESOURCE_URI] = bareUri(uri);
   return attributes;
 }
 
@@ -220,7 +225,7 @@ export function bindLeg(leg: ClientLeg, id: JsonRpcId, reading: CallReading | un
   leg.id = id;
   leg.reading = reading;
   leg.connection.legs.set(id, leg);
-  leg.span.setAttribute(ATTR_JSONRPC_REQUEST_ID, String(id));
+  leg.span.setAttribute(ATTR_JSONRPC_REQUEST_ID, capped(String(id)));
 }
 
 /** Records `client.sent` at once. */

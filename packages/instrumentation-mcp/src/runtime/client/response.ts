@@ -5,6 +5,7 @@ import { type Connection, connectionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
 import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
+import { capped } from '../limits.js';
 import { noteErrorData } from './call-record.js';
 import { noteOpenEnds } from './continuation.js';
 import { recordLate } from './late.js';
@@ -80,10 +81,13 @@ function strayResponse(connection: Connection, current: ClientLeg | undefined, m
     return;
   }
   if (connection.kind === 'http') return;
-  const open = [...connection.legs.values()].filter((leg) => leg.reading !== undefined);
-  const [only] = open;
-  if (open.length !== 1 || only === undefined) return;
-  only.reading?.message(message, connection.kind === 'stdio' ? 'line' : 'memory');
+  let only: ClientLeg | undefined;
+  for (const leg of connection.legs.values()) {
+    if (leg.reading === undefined) continue;
+    if (only !== undefined) return;
+    only = leg;
+  }
+  only?.reading?.message(message, connection.kind === 'stdio' ? 'line' : 'memory');
 }
 
 /** Whose reply the server says this is, when that is not the call it came to: a reply that was crossed on the way. */
@@ -114,7 +118,7 @@ function learn(connection: Connection, leg: ClientLeg, result: unknown): void {
     case 'initialize':
     case 'server/discover': {
       const version = readString(result, 'protocolVersion');
-      if (version !== undefined) connection.protocolVersion = version;
+      if (version !== undefined) connection.protocolVersion = capped(version);
       const name = readString(readObject(result, 'serverInfo'), 'name');
       if (name !== undefined) connection.serverName = name;
       break;

@@ -29,6 +29,7 @@ import {
 } from '@waybill/core';
 import { protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
+import { capped } from '../limits.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import { setFailed, setResultContent } from '../content.js';
 import { emitCallRecord } from './call-record.js';
@@ -136,7 +137,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
       seconds: (leg.settledAt - leg.startedAt) / 1000,
       attributes: {
         ...attributes,
-        [ATTR_MCP_METHOD_NAME]: leg.info.method,
+        [ATTR_MCP_METHOD_NAME]: capped(leg.info.method),
         ...metricTarget(leg),
       },
       effectKind: leg.info.method === METHOD_TOOLS_CALL ? leg.ids?.effectKind : undefined,
@@ -146,8 +147,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
   });
   const { outcome } = leg;
   if (outcome !== undefined) core.guard('call.record', () => emitCallRecord(core, leg, outcome));
-  // A settled leg is kept for a while; the application's result is not.
-  leg.told = undefined;
+  release(leg);
   if (core.ownSpans.has(leg.span)) leg.span.end(leg.settledAt);
 }
 
@@ -157,12 +157,30 @@ function noteHandshakeError(leg: ClientLeg, errorType: string | undefined): void
   if (session !== undefined && leg.info.method === 'initialize') session.error = errorType;
 }
 
+/** A settled leg is kept for a while; what is the application's is not. */
+function release(leg: ClientLeg): void {
+  const { side, method, tool, serverName, attempt } = leg.info;
+  leg.info = {
+    side,
+    method,
+    tool,
+    serverName,
+    arguments: undefined,
+    meta: undefined,
+    activeSpan: undefined,
+    attempt,
+  };
+  leg.params = undefined;
+  leg.options = undefined;
+  leg.told = undefined;
+}
+
 function metricTarget(leg: ClientLeg): Attributes {
   const { tool, method } = leg.info;
   if (tool !== undefined)
-    return { [ATTR_GEN_AI_TOOL_NAME]: tool, [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' };
+    return { [ATTR_GEN_AI_TOOL_NAME]: capped(tool), [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' };
   const prompt = method === 'prompts/get' ? leg.info.arguments?.['name'] : undefined;
-  return typeof prompt === 'string' ? { [ATTR_GEN_AI_PROMPT_NAME]: prompt } : {};
+  return typeof prompt === 'string' ? { [ATTR_GEN_AI_PROMPT_NAME]: capped(prompt) } : {};
 }
 
 function callResponseHook(core: RuntimeCore, leg: ClientLeg, outcome: CallOutcome | undefined): void {

@@ -101,6 +101,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     settled: false,
     settledAt: 0,
     ended: false,
+    late: 0,
   };
   if (ids !== undefined) {
     connection.byCallId.set(ids.callId, leg);

@@ -15,25 +15,31 @@ export function tapStream(
   observer: StreamObserver,
 ): ReadableStream<Uint8Array> {
   const reader = source.getReader();
+  let ended = false;
+  const end = (how: ChannelEnd): void => {
+    // A stream that is cancelled ends a second time for whoever was waiting for its next chunk.
+    if (!ended) observer.end(how);
+    ended = true;
+  };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
           if (done) {
-            observer.end('eof');
+            end('eof');
             controller.close();
           } else {
             observer.chunk(value);
             controller.enqueue(value);
           }
         } catch (error) {
-          observer.end(endOf(error));
+          end(endOf(error));
           controller.error(error);
         }
       },
       cancel(reason) {
-        observer.end('aborted');
+        end('aborted');
         return reader.cancel(reason);
       },
     },

@@ -16,6 +16,7 @@ import { argumentDigest } from '../digests.js';
 import { spanToEnrich } from '../enrich.js';
 import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
+import { capped } from '../limits.js';
 import { type Incoming, incomingContext } from '../propagation.js';
 import { recorderFor } from '../signals.js';
 import type { StageAttributes } from '../stages.js';
@@ -130,7 +131,7 @@ function startServerSpan(
   const attributes: Attributes = {
     ...requestAttributes(info.method, params),
     ...connectionAttributes(connection, 'server'),
-    [ATTR_JSONRPC_REQUEST_ID]: String(id),
+    [ATTR_JSONRPC_REQUEST_ID]: capped(String(id)),
     ...(peer === undefined ? {} : { [ATTR_CLIENT_ADDRESS]: peer.address }),
     ...(peer?.port === undefined ? {} : { [ATTR_CLIENT_PORT]: peer.port }),
   };
@@ -266,8 +267,9 @@ function signalOf(call: ServerCall): AbortSignal | undefined {
 function noteHandshake(connection: Connection, method: string, params: unknown): void {
   const meta = read(params, '_meta');
   const claimed = readString(meta, 'io.modelcontextprotocol/protocolVersion');
-  if (claimed !== undefined) connection.protocolVersion = claimed;
+  if (claimed !== undefined) connection.protocolVersion = capped(claimed);
   else if (method === 'initialize' && isPlainObject(params)) {
-    connection.protocolVersion = readString(params, 'protocolVersion');
+    const asked = readString(params, 'protocolVersion');
+    connection.protocolVersion = asked === undefined ? undefined : capped(asked);
   }
 }

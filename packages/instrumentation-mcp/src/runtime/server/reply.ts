@@ -31,6 +31,7 @@ import { setFailed, setResultContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
 import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
+import { capped } from '../limits.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import type { ServerCall } from './call.js';
 
@@ -92,7 +93,11 @@ function resultOf(call: ServerCall, message: unknown): NonNullable<ServerCall['r
   const attributes: Attributes = {};
   if (typeof code === 'number') attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(code);
   if (call.stages === undefined) {
-    return { attributes, errorType: typeof code === 'number' ? rpcErrorType(code) : undefined, message: said };
+    return {
+      attributes,
+      errorType: typeof code === 'number' ? rpcErrorType(code) : undefined,
+      message: said,
+    };
   }
   const outcome = outcomeOf(call, message);
   Object.assign(attributes, outcomeAttributes(outcome));
@@ -220,10 +225,10 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
       seconds: (performance.now() - call.startedAt) / 1000,
       attributes: {
         ...attributes,
-        [ATTR_MCP_METHOD_NAME]: info.method,
+        [ATTR_MCP_METHOD_NAME]: capped(info.method),
         ...(info.tool === undefined
           ? {}
-          : { [ATTR_GEN_AI_TOOL_NAME]: info.tool, [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' }),
+          : { [ATTR_GEN_AI_TOOL_NAME]: capped(info.tool), [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' }),
       },
       effectKind: ids?.effectKind,
       connection: call.connection,

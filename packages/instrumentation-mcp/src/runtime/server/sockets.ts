@@ -45,9 +45,14 @@ export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
     const response = read(message, 'response') as ServerResponse | undefined;
     if (response === undefined || typeof response.once !== 'function') return;
     const holder: Holder = { answer: undefined };
-    holder.answer = watchAnswer(response, peerOf(read(message, 'request')), () => {
-      holder.answer = undefined;
-    });
+    try {
+      holder.answer = watchAnswer(response, peerOf(read(message, 'request')), () => {
+        holder.answer = undefined;
+      });
+    } catch {
+      // A response class of the application's own: what a subscriber of a channel throws would end the process.
+      return;
+    }
     storage.enterWith(holder);
   };
   subscribe(CHANNEL, onStart);
