@@ -126,7 +126,11 @@ function metaKeys() {
         code('params._meta'),
         'the source of the operation id, when it is not `caller`; absent or unknown means `caller`',
       ],
-      [code(core.META_RECEIPT), code('result._meta'), 'the receipt'],
+      [
+        code(core.META_RECEIPT),
+        code('result._meta'),
+        'the id of the receipt that the call wrote, beside the echo of the call id',
+      ],
       [
         codes([core.META_TRACEPARENT, core.META_TRACESTATE, core.META_BAGGAGE]),
         code('params._meta'),

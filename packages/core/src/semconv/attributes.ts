@@ -280,8 +280,9 @@ export const ATTRIBUTES: readonly AttributeDefinition[] = [
   {
     key: ATTR_RECEIPT_ID,
     type: 'string',
-    where: 'server spans',
-    brief: 'The receipt that the handler wrote.',
+    where: 'spans',
+    brief:
+      'The receipt that the handler wrote; on a client span, the one that the server named in its result.',
   },
   {
     key: ATTR_RECEIPT_STATE,

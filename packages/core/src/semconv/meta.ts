@@ -11,7 +11,7 @@ export const META_OPERATION_ID = 'io.waybill/operationId';
  * not know that an id was made up for this one call would take it for a proof that a repetition is safe.
  */
 export const META_OPERATION_SOURCE = 'io.waybill/operationSource';
-/** Only in `result._meta`, and only when the request carried ours. */
+/** The id of the receipt that the call wrote, beside the echo of the call id: only when the request carried ours. */
 export const META_RECEIPT = 'io.waybill/receipt';
 /** Trace context in `_meta` is unprefixed (SEP-414). */
 export const META_TRACEPARENT = 'traceparent';

@@ -1,4 +1,12 @@
-import { ATTR_CALL_ID, META_CALL_ID, type JsonRpcId, type MessageRoute } from '@waybill/core';
+import {
+  ATTR_CALL_ID,
+  ATTR_RECEIPT_ID,
+  META_CALL_ID,
+  META_RECEIPT,
+  type JsonRpcId,
+  type MessageRoute,
+  isAcceptableId,
+} from '@waybill/core';
 import { type Foreign, isPlainObject, read, readObject, readOwn, readString } from '../../patch/foreign.js';
 import type { Invocation } from '../../patch/table.js';
 import { type Connection, connectionOf } from '../connection.js';
@@ -44,19 +52,20 @@ export function takeResponse(core: RuntimeCore, connection: Connection, message:
     if (late !== undefined) recordLate(core, late, message);
     else strayResponse(connection, current, message);
     // Also for a request that an instrumentation before this one has made.
-    return withoutCallId(message);
+    return withoutEchoes(message);
   }
   leg.reading?.message(message, routeOf(core, leg));
   const duplicate = leg.response !== undefined;
   const code = read(readOwn(message, 'error'), 'code');
   noteErrorData(leg, message);
+  if (!duplicate) notePresented(leg, message);
   leg.response ??= { rpcCode: typeof code === 'number' ? code : undefined };
   if (leg.stages !== undefined && !duplicate) setResultDigest(core, leg.span, readOwn(message, 'result'));
   if (strict !== undefined && !duplicate)
     leg.stages?.record('client.result_received', echoDetail(leg, message));
   learn(connection, leg, readOwn(message, 'result'));
   noteOpenEnds(connection, leg, readOwn(message, 'result'));
-  return leg.ids === undefined ? message : withoutCallId(message);
+  return leg.ids === undefined ? message : withoutEchoes(message);
 }
 
 /** Of which channel the message came. */
@@ -98,14 +107,20 @@ function echoDetail(leg: ClientLeg, message: unknown): Record<string, string> | 
     : { [ATTR_CALL_ID]: echoed };
 }
 
-/** The echo of our call id is between the two plugins: the SDK's caller gets the result as the server made it. */
-function withoutCallId(message: unknown): unknown {
+/** What the server says was written for this call; the auditor sees whether that receipt is of this operation. */
+function notePresented(leg: ClientLeg, message: unknown): void {
+  const receipt = readOwn(read(readOwn(message, 'result'), '_meta'), META_RECEIPT);
+  if (leg.ids !== undefined && isAcceptableId(receipt)) leg.span.setAttribute(ATTR_RECEIPT_ID, receipt);
+}
+
+/** The echoes are between the two plugins: the SDK's caller gets the result as the server made it. */
+function withoutEchoes(message: unknown): unknown {
   const result = readOwn(message, 'result');
   const meta = read(result, '_meta');
   if (!isPlainObject(message) || !isPlainObject(result) || !isPlainObject(meta)) return message;
-  if (!Object.hasOwn(meta, META_CALL_ID)) return message;
-  const { [META_CALL_ID]: echo, ...others } = meta;
-  void echo;
+  if (!Object.hasOwn(meta, META_CALL_ID) && !Object.hasOwn(meta, META_RECEIPT)) return message;
+  const { [META_CALL_ID]: echo, [META_RECEIPT]: receipt, ...others } = meta;
+  void [echo, receipt];
   const { _meta: before, ...rest } = result;
   void before;
   const cleaned: Foreign = Object.keys(others).length === 0 ? rest : { ...rest, _meta: others };

@@ -4,12 +4,14 @@ import {
   ATTR_GEN_AI_OPERATION_NAME,
   ATTR_GEN_AI_TOOL_NAME,
   ATTR_MCP_METHOD_NAME,
+  ATTR_RECEIPT_ID,
   ATTR_REPLY_STATE,
   ATTR_RPC_RESPONSE_STATUS_CODE,
   ATTR_STAGES,
   CLIENT_FAULT_CODES,
   ERROR_TYPE_TOOL_ERROR,
   META_CALL_ID,
+  META_RECEIPT,
   type CallOutcome,
   type ReplyState,
   readCall,
@@ -67,7 +69,10 @@ export function sendReply(
   );
 }
 
-/** Reads the reply and adds the echo of the call id; the result of the handler is not touched. */
+/**
+ * Reads the reply and adds the echo of the call id, and the id of the receipt that the handler wrote; the result of the
+ * handler is not touched.
+ */
 function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown {
   call.replied = true;
   call.answerWasOver = call.answer?.state() === 'finished';
@@ -82,7 +87,12 @@ function prepare(core: RuntimeCore, call: ServerCall, message: unknown): unknown
   setResultContent(core, call.span, call.info.method, result);
   if (call.stages !== undefined) setResultDigest(core, call.span, result);
   if (!call.echo || call.ids === undefined || !isPlainObject(message) || !isCopyable(result)) return message;
-  const meta: Foreign = { ...readObject(result, '_meta'), [META_CALL_ID]: call.ids.callId };
+  const receipt = call.extra[ATTR_RECEIPT_ID];
+  const meta: Foreign = {
+    ...readObject(result, '_meta'),
+    [META_CALL_ID]: call.ids.callId,
+    ...(receipt === undefined ? {} : { [META_RECEIPT]: receipt }),
+  };
   return { ...message, result: { ...result, _meta: meta } };
 }
 
