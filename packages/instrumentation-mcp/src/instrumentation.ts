@@ -1,5 +1,7 @@
 import { diag, metrics } from '@opentelemetry/api';
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api';
+import { logs } from '@opentelemetry/api-logs';
+import type { Logger, LoggerProvider } from '@opentelemetry/api-logs';
 import { InstrumentationBase } from '@opentelemetry/instrumentation';
 import type { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { moduleDefinitions } from './loading/definitions.js';
@@ -28,6 +30,8 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   declare private runtime: Runtime | undefined;
   declare private ownTracerProvider: boolean | undefined;
   declare private ownMeterProvider: boolean | undefined;
+  declare private ownLoggerProvider: boolean | undefined;
+  declare private globalLogger: { readonly of: LoggerProvider; readonly logger: Logger } | undefined;
   declare private checkedForSdk: boolean | undefined;
 
   constructor(config: McpInstrumentationConfig = {}) {
@@ -66,6 +70,11 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
     super.setMeterProvider(provider);
   }
 
+  override setLoggerProvider(provider: LoggerProvider): void {
+    this.ownLoggerProvider = true;
+    super.setLoggerProvider(provider);
+  }
+
   /** Makes this instance the one that records. Its runtime survives `disable()`, and ends when another takes over. */
   private takeOver(): void {
     const state = loadingState();
@@ -74,7 +83,7 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
     const runtime = createRuntime({
       tracer: () => this.tracerForSpan(),
       meter: () => this.currentMeter(),
-      logger: () => this.logger,
+      logger: () => this.currentLogger(),
       config: () => this.getConfig(),
       patched: () => state.patched,
       isEnabled: () => this.isEnabled(),
@@ -103,6 +112,22 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   private currentMeter(): Meter {
     if (this.ownMeterProvider === true) return this.meter;
     return metrics.getMeter(this.instrumentationName, this.instrumentationVersion);
+  }
+
+  /**
+   * The proxy of one copy of `api-logs` never hears of a provider that was registered through another copy, and an SDK
+   * easily brings its own: a logger that was taken before would stay a no-op for ever. The global itself is shared.
+   */
+  private currentLogger(): Logger {
+    if (this.ownLoggerProvider === true) return this.logger;
+    const of = logs.getLoggerProvider();
+    if (this.globalLogger?.of !== of) {
+      this.globalLogger = {
+        of,
+        logger: of.getLogger(this.instrumentationName, this.instrumentationVersion),
+      };
+    }
+    return this.globalLogger.logger;
   }
 }
 
