@@ -36,9 +36,11 @@ if (!state.registered) {
 
 /**
  * Hooks are those of the copy of import-in-the-middle that InstrumentationBase uses: what another copy saw would never
- * reach it. A hook counts only if it is seen to work; in Bun and Deno it can be registered and does nothing.
+ * reach it. A hook counts only if it is seen to work; in Bun it can be registered and does nothing.
  */
 async function installHook(): Promise<LoaderHook> {
+  // Deno 2.9.6 runs synchronous hooks, and with any of them it compiles JSON that a CommonJS module requires as JavaScript.
+  if (process.versions['deno'] !== undefined) return 'none';
   try {
     const base = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/instrumentation'));
     const include = [HOOK_INCLUDE, new RegExp(quoteForRegExp(PROBE.href))];

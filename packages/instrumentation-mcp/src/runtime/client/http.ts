@@ -17,6 +17,7 @@ import type { RuntimeCore } from '../core.js';
 import { wordOf } from '../limits.js';
 import { type ClientLeg, currentLeg, recordSent } from './leg.js';
 import { tapResponse } from './http-body.js';
+import { fetchIsHidden, watchHiddenFetch } from './hidden-fetch.js';
 import { watchSharedStream } from './legacy-sse.js';
 import { handOver } from './resend.js';
 import { tapStream } from './stream-tap.js';
@@ -26,12 +27,14 @@ const TAP = Symbol.for('waybill.fetch');
 
 /**
  * `StreamableHTTPClientTransport.start`, `SSEClientTransport.start`: from here on the fetch function of this one
- * transport is seen. SDK 1.x with `redirectPolicy: 'follow'` knows its own function by identity, so that one stays as it
- * is: the call is then read from its messages and its error alone.
+ * transport is seen. Where it cannot be replaced it stays as it is, and the requests are seen by the runtime's channels.
  */
 export function onTransportStart(core: RuntimeCore, { self, proceed }: Invocation): unknown {
   core.guard('http.fetch', () => {
-    if (read(self, '_followRedirects') === true) return;
+    if (fetchIsHidden(self)) {
+      watchHiddenFetch(core);
+      return;
+    }
     const target = self as Foreign;
     const inner = target['_fetch'];
     const known = read(inner, TAP);

@@ -19,6 +19,7 @@ import { activeSpan, outgoingMeta } from '../propagation.js';
 import { ensureTapped } from '../transport-tap.js';
 import { createCallScope } from './call-scope.js';
 import { localRefusal, settlementOf } from './errors.js';
+import { noteParseError } from './hidden-fetch.js';
 import { type ClientLeg, latestLeg, outsideOfLeg } from './leg.js';
 import { finishLeg, refuseLocally, settleLeg } from './settle.js';
 import { isOwnParent, startLeg } from './start.js';
@@ -84,6 +85,7 @@ function instrumentRequest(
 }
 
 function rejectLeg(core: RuntimeCore, leg: ClientLeg, error: unknown): void {
+  noteParseError(leg, error);
   settleLeg(core, leg, settlementOf(error, leg), error);
 }
 
