@@ -153,8 +153,17 @@ function bind(
   if (leg.stages === undefined) return;
   const signal = read(options, 'requestSignal');
   if (!(signal instanceof AbortSignal)) return;
-  // Since 2026-07-28 closing the stream of the request is how HTTP says that nobody waits.
-  signal.addEventListener('abort', () => cancelling(latestLeg(leg)), { once: true });
+  // Since 2026-07-28 closing the stream of the request is how HTTP says that nobody waits. One that has ended says
+  // nothing more.
+  signal.addEventListener(
+    'abort',
+    () => {
+      const latest = latestLeg(leg);
+      if (latest.exchangeOver) givingUp(latest);
+      else cancelling(latest);
+    },
+    { once: true },
+  );
 }
 
 /**
@@ -187,7 +196,12 @@ function cancelSent(connection: Connection, message: unknown): void {
 /** The SDK tells the other side to stop: why, is on the caller's own signal. */
 export function cancelling(leg: ClientLeg): void {
   if (leg.settled || leg.stages === undefined) return;
+  givingUp(leg);
+  if (!leg.stages.has('client.cancel_sent')) leg.stages.record('client.cancel_sent');
+}
+
+function givingUp(leg: ClientLeg): void {
+  if (leg.settled) return;
   const aborted = read(read(leg.options, 'signal'), 'aborted') === true;
   giveUp(leg, aborted ? 'client.cancelled' : 'client.timeout');
-  if (!leg.stages.has('client.cancel_sent')) leg.stages.record('client.cancel_sent');
 }

@@ -28,6 +28,7 @@ export function tapResponse(
     return typeof value === 'string' ? value : null;
   };
   leg.httpStatus = status;
+  leg.exchangeOver = status === 202 || status === 204;
   noteStatus(leg, status);
   const contentType = header('content-type');
   leg.reading?.httpResponse({
@@ -92,6 +93,7 @@ async function readJson(
               if (!leg.settled) core.guard('http.chunk', () => leg.reading?.bodyChunk(chunk));
             },
             end: (how) => {
+              leg.exchangeOver = true;
               if (!leg.settled) core.guard('http.end', () => leg.reading?.channelEnd(how));
             },
           }),

@@ -136,6 +136,7 @@ function headerOf(init: unknown, name: string): string | undefined {
 
 function resumed(leg: ClientLeg, response: unknown): void {
   if (read(response, 'ok') !== true || leg.settled) return;
+  leg.exchangeOver = false;
   leg.reading?.streamResumed();
   leg.stages?.record('client.stream_resumed');
 }
@@ -169,6 +170,7 @@ export function onSseStream(core: RuntimeCore, { args, proceed }: Invocation): u
 }
 
 function streamEnded(leg: ClientLeg, how: ChannelEnd): void {
+  leg.exchangeOver = true;
   leg.reading?.channelEnd(how);
   if (leg.response !== undefined) return;
   const now = leg.reading?.outcomeNow();

@@ -92,6 +92,8 @@ export interface ClientLeg {
   failureCode: string | undefined;
   /** Status of the latest answer to a POST. */
   httpStatus: number | undefined;
+  /** The answer to the POST has ended: closing it tells the server nothing any more. */
+  exchangeOver: boolean;
   /** The leg that carries the same request since the SDK sent it again: its JSON-RPC id has not changed. */
   next: ClientLeg | undefined;
   outcome: CallOutcome | undefined;

@@ -95,6 +95,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     response: undefined,
     failureCode: undefined,
     httpStatus: undefined,
+    exchangeOver: false,
     next: undefined,
     outcome: undefined,
     told: undefined,
