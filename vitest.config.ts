@@ -8,7 +8,7 @@ const exclude = [
   'test/heavy/**',
   'test/wire/**',
   // The long plays against the real SDK clients: `npm run test:wire`.
-  'packages/instrumentation-mcp/src/runtime/{wire-cases,probes,parity}.test.ts',
+  'packages/instrumentation-mcp/src/runtime/probes.test.ts',
 ];
 
 // `unit` runs beside its subject and touches nothing but memory and temporary files;

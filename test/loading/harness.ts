@@ -16,6 +16,8 @@ export interface ExportedSpan {
   readonly kind: 'internal' | 'server' | 'client' | 'other';
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly events: readonly string[];
+  /** Attributes of the events, in their order. */
+  readonly eventAttributes: readonly Readonly<Record<string, unknown>>[];
   readonly scope: string;
 }
 
@@ -171,14 +173,18 @@ interface OtlpValue {
   doubleValue?: number;
   arrayValue?: { values?: OtlpValue[] };
 }
+interface OtlpAttribute {
+  key: string;
+  value: OtlpValue;
+}
 interface OtlpSpan {
   traceId: string;
   spanId: string;
   parentSpanId?: string;
   name: string;
   kind: number;
-  attributes?: { key: string; value: OtlpValue }[];
-  events?: { name: string }[];
+  attributes?: OtlpAttribute[];
+  events?: { name: string; attributes?: OtlpAttribute[] }[];
 }
 interface OtlpTraces {
   resourceSpans?: { scopeSpans?: { scope?: { name?: string }; spans?: OtlpSpan[] }[] }[];
@@ -195,12 +201,17 @@ function readSpans(body: OtlpTraces): ExportedSpan[] {
         parentSpanId: span.parentSpanId,
         name: span.name,
         kind: KINDS[span.kind] ?? 'other',
-        attributes: Object.fromEntries((span.attributes ?? []).map(({ key, value }) => [key, plain(value)])),
+        attributes: plainAttributes(span.attributes),
         events: (span.events ?? []).map(({ name }) => name),
+        eventAttributes: (span.events ?? []).map(({ attributes }) => plainAttributes(attributes)),
         scope: scope?.name ?? '',
       })),
     ),
   );
+}
+
+function plainAttributes(attributes: readonly OtlpAttribute[] = []): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, plain(value)]));
 }
 
 function plain(value: OtlpValue): unknown {

@@ -5,10 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
-    include: [
-      'test/wire/**/*.test.ts',
-      'packages/instrumentation-mcp/src/runtime/{wire-cases,probes,parity}.test.ts',
-    ],
+    include: ['test/wire/**/*.test.ts', 'packages/instrumentation-mcp/src/runtime/probes.test.ts'],
     retry: process.env['CI'] === 'true' ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 300_000,
