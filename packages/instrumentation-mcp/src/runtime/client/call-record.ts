@@ -75,7 +75,7 @@ function recordOf(
     protocol_version: protocolVersionOf(connection),
     transport: connection.kind,
     method: leg.info.method,
-    tool: leg.info.tool === undefined ? undefined : capped(leg.info.tool),
+    tool: leg.tool === undefined ? undefined : capped(leg.tool),
     posts: isHttp ? leg.postsBefore + leg.posts : undefined,
     http_statuses: isHttp ? diagnostics.statuses : undefined,
     content_type: contentType === undefined ? undefined : capped(contentType),

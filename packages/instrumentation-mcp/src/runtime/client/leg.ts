@@ -60,6 +60,8 @@ export interface ClientLeg {
   readonly connection: Connection;
   /** Without the application's objects once the leg has ended. */
   info: ToolCallInfo;
+  /** The tool that is called, also of a leg that asks for the task of its call. */
+  readonly tool: string | undefined;
   /** As the SDK's caller gave them; undefined once the leg has ended. */
   params: unknown;
   readonly span: Span;

@@ -45,6 +45,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     finishLeg(core, scope.waiting);
     scope.waiting = undefined;
   }
+  const tool = info.tool ?? (previous ?? again?.leg)?.tool;
   const parent = scope === undefined ? parentOf(again?.leg) : parentInScope(core, scope, info);
   const started = startClientSpan(
     core,
@@ -62,11 +63,13 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     started.span.setAttributes({
       ...idAttributes(core, 'client', ids),
       ...(isTool ? argumentDigest(core, info) : {}),
+      ...(isTool || tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: tool }),
     });
   }
   const leg: ClientLeg = {
     connection,
     info: ids === undefined ? info : { ...info, attempt: ids.attempt },
+    tool,
     params: request.params,
     span: started.span,
     context: started.context,
