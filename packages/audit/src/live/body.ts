@@ -2,9 +2,11 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
+import type { Budget } from './budget.js';
 
 export type Unpacked =
-  { readonly kind: 'body'; readonly body: Buffer } | { readonly kind: 'unreadable'; readonly reason: string };
+  | { readonly kind: 'body'; readonly body: Buffer }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly tooLarge?: true };
 
 type Unpack = (body: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
@@ -55,9 +57,37 @@ export async function unpack(body: Buffer, coding: string | undefined, limit: nu
         error instanceof TooLargeError || (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       return {
         kind: 'unreadable',
-        reason: tooLarge ? `a body that unpacks to more than ${limit} bytes` : `not ${name}`,
+        ...(tooLarge
+          ? { reason: `a body that unpacks to more than ${limit} bytes`, tooLarge }
+          : { reason: `not ${name}` }),
       };
     }
   }
   return { kind: 'body', body: current };
+}
+
+/** Telemetry unpacks to some ten times its length; only what goes far beyond waits for the whole budget. */
+const USUAL_RATIO = 32;
+const USUAL_BYTES = 1 << 20;
+
+/** `unpack` inside a budget for all bodies. `release` gives back what the unpacked body holds of it. */
+export async function unpackWithin(
+  body: Buffer,
+  coding: string | undefined,
+  limit: number,
+  budget: Budget,
+): Promise<{ readonly unpacked: Unpacked; readonly release: () => void }> {
+  // Without a coding the body is what it was, and counted by the receiver.
+  if ((coding ?? '').trim() === '') return { unpacked: await unpack(body, coding, limit), release: () => {} };
+  const usual = Math.min(limit, Math.max(USUAL_BYTES, USUAL_RATIO * body.length));
+  let taken = await budget.take(usual);
+  let unpacked = await unpack(body, coding, usual);
+  if (unpacked.kind === 'unreadable' && unpacked.tooLarge === true && usual < limit) {
+    budget.give(taken);
+    taken = await budget.take(limit);
+    unpacked = await unpack(body, coding, limit);
+  }
+  const held = unpacked.kind === 'body' ? Math.min(unpacked.body.length, taken) : 0;
+  budget.give(taken - held);
+  return { unpacked, release: () => budget.give(held) };
 }

@@ -2,10 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { AppendLog } from './append-log.js';
-import { unpack } from './body.js';
+import { unpackWithin } from './body.js';
+import { Budget } from './budget.js';
 import { convert, encodingOf, type Conversion, type Encoding } from './convert.js';
 import { Attempts } from './attempts.js';
 import { FRAMES, LINES } from './form.js';
+import { mayRead } from './host.js';
 import { Quarantine, type QuarantinedBody } from './quarantine.js';
 import {
   respondError,
@@ -41,6 +43,7 @@ export class Service {
   private readonly maxBodyBytes: number;
   private readonly maxUnpackedBytes: number;
   private readonly maxPendingBytes: number;
+  private readonly unpacking: Budget;
   private readonly retryAfterSeconds: number;
   private pendingBytes = 0;
   private requests = 0;
@@ -62,6 +65,7 @@ export class Service {
     this.maxBodyBytes = options.maxBodyBytes ?? 64 * MEBIBYTE;
     this.maxUnpackedBytes = options.maxUnpackedBytes ?? 256 * MEBIBYTE;
     this.maxPendingBytes = options.maxPendingBytes ?? 256 * MEBIBYTE;
+    this.unpacking = new Budget(this.maxUnpackedBytes);
     this.retryAfterSeconds = options.retryAfterSeconds ?? 5;
   }
 
@@ -83,7 +87,7 @@ export class Service {
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     if (request.method === 'GET' || request.method === 'HEAD') {
-      this.handleGet(target, response);
+      this.handleGet(target, request.headers.host, response);
       return;
     }
     if (request.method !== 'POST') {
@@ -110,14 +114,21 @@ export class Service {
     });
   }
 
-  private handleGet(target: string, response: ServerResponse): void {
+  private handleGet(target: string, host: string | undefined, response: ServerResponse): void {
+    const isHealth = target === '/healthz' || target === '/readyz';
+    if (!isHealth && !mayRead(host, this.options.host ?? '127.0.0.1')) {
+      respondJson(response, 421, {
+        error: 'ask by address or as localhost: this name is not of this machine',
+      });
+      return;
+    }
     const page = this.options.pages?.(target);
     // A receiver that cannot write says so itself.
     if (page !== undefined && !(target === '/readyz' && this.failure !== undefined)) {
       respondPage(response, page);
       return;
     }
-    if (target === '/healthz' || target === '/readyz') {
+    if (isHealth) {
       if (this.failure === undefined) respondJson(response, 200, { status: 'ok' });
       else respondJson(response, 503, { status: 'cannot write', reason: this.failure });
       return;
@@ -139,6 +150,7 @@ export class Service {
   ): Promise<void> {
     let encoding: Encoding = declared.contentType.includes('protobuf') ? 'protobuf' : 'json';
     let held = 0;
+    let release = (): void => undefined;
     try {
       const announced = Number(request.headers['content-length'] ?? 0);
       if (this.pendingBytes + Math.min(announced, this.maxBodyBytes) > this.maxPendingBytes) {
@@ -160,21 +172,30 @@ export class Service {
         );
         return;
       }
-      const unpacked = await unpack(intake.body, declared.contentEncoding, this.maxUnpackedBytes);
+      const { body } = intake;
+      const within = await unpackWithin(
+        body,
+        declared.contentEncoding,
+        this.maxUnpackedBytes,
+        this.unpacking,
+      );
+      ({ release } = within);
+      const { unpacked } = within;
       if (unpacked.kind === 'unreadable') {
-        await this.setAside(intake.body, declared, unpacked.reason);
+        await this.setAside(body, declared, unpacked.reason);
         this.succeed(response, encoding, declared.signal, quarantinedPartial(unpacked.reason));
         return;
       }
       const actual = encodingOf(declared.contentType, unpacked.body);
       if (!declared.contentType.includes('protobuf') && !declared.contentType.includes('json'))
         encoding = actual;
-      const partial = await this.store(unpacked.body, intake.body, actual, declared);
+      const partial = await this.store(unpacked.body, body, actual, declared);
       this.succeed(response, encoding, declared.signal, partial);
     } catch (error) {
       this.failure = error instanceof Error ? error.message : String(error);
       this.refuse(response, encoding, `cannot write: ${this.failure}`);
     } finally {
+      release();
       this.pendingBytes -= held;
     }
   }
