@@ -22,11 +22,9 @@ import { startLeg } from './client/start.js';
 import { type Connection, connectionOf } from './connection.js';
 import type { RuntimeCore } from './core.js';
 import { openCall, runInCall } from './server/receive.js';
-import { dropReply, leaveCall, sendReply } from './server/reply.js';
+import { MAX_OPEN, dropReply, rememberCall, sendReply } from './server/reply.js';
 import { cancelling } from './transport-tap.js';
 
-/** Requests without an answer that are remembered, per transport: nobody tells of a caller that went away. */
-const MAX_OPEN = 4096;
 /** Stands in `waybill.instrumentation.degraded` of a span that was ended to make room. */
 const FORGOTTEN = 'instrumentTransport.forgotten';
 
@@ -175,12 +173,7 @@ function receiveAsServer(
     const info = callInfo(connection, 'server', method, params);
     if (isIgnored(core, info)) return undefined;
     const opened = openCall(core, undefined, { connection, id, info, params });
-    connection.calls.set(id, opened);
-    const [oldest] = connection.calls.size > MAX_OPEN ? connection.calls.values() : [];
-    if (oldest !== undefined) {
-      oldest.span.setAttribute(ATTR_INSTRUMENTATION_DEGRADED, [FORGOTTEN]);
-      leaveCall(core, oldest);
-    }
+    rememberCall(core, opened);
     return opened;
   });
   return call === undefined ? handler(...args) : runInCall(core, call, () => handler(...args));

@@ -22,7 +22,7 @@ import { recorderFor } from '../signals.js';
 import type { StageAttributes } from '../stages.js';
 import { ensureTapped } from '../transport-tap.js';
 import type { ServerCall } from './call.js';
-import { dropReply, wasDropped } from './reply.js';
+import { dropReply, rememberCall, wasDropped } from './reply.js';
 import { watchControllers, wrapHandler } from './handler.js';
 import type { Peer, ServerSockets } from './sockets.js';
 
@@ -44,9 +44,9 @@ export function onIncomingRequest(
     if (isIgnored(core, info)) return undefined;
     noteHandshake(connection, method, params);
     const opened = openCall(core, sockets, { connection, id, info, params });
-    connection.calls.set(id, opened);
-    wrapHandler(core, invocation.self, method);
-    watchControllers(core, connection);
+    rememberCall(core, opened);
+    core.guard('server.handler', () => wrapHandler(core, invocation.self, method));
+    core.guard('server.controllers', () => watchControllers(core, connection));
     return opened;
   });
   if (call === undefined) return invocation.proceed();

@@ -3,6 +3,7 @@ import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions';
 import {
   ATTR_GEN_AI_OPERATION_NAME,
   ATTR_GEN_AI_TOOL_NAME,
+  ATTR_INSTRUMENTATION_DEGRADED,
   ATTR_MCP_METHOD_NAME,
   ATTR_RECEIPT_ID,
   ATTR_REPLY_STATE,
@@ -194,10 +195,21 @@ export function dropReply(core: RuntimeCore, call: ServerCall): void {
   finishCall(core, call, 'dropped');
 }
 
-/** Ends a request of which nothing more is known. */
-export function leaveCall(core: RuntimeCore, call: ServerCall): void {
-  forget(call);
-  finishCall(core, call, 'unknown');
+/** Open requests that are remembered, per connection: a handler may hang for ever, a caller may have gone. */
+export const MAX_OPEN = 4096;
+/** Stands in `waybill.instrumentation.degraded` of a span that was ended to make room. */
+const FORGOTTEN = 'Protocol.forgotten';
+
+/** Remembers an incoming request until its reply; the oldest one makes room, with nothing said of how it went on. */
+export function rememberCall(core: RuntimeCore, call: ServerCall): void {
+  const { calls } = call.connection;
+  calls.set(call.id, call);
+  if (calls.size <= MAX_OPEN) return;
+  const [oldest] = calls.values();
+  if (oldest === undefined) return;
+  oldest.span.setAttribute(ATTR_INSTRUMENTATION_DEGRADED, [FORGOTTEN]);
+  forget(oldest);
+  finishCall(core, oldest, 'unknown');
 }
 
 /** A peer may use one id for two requests at once: the entry may be of the other one. */
