@@ -67,6 +67,19 @@ const late = span({
   events: [event('client.late_result', 3, 20_000n, { 'waybill.outcome': 'TOOL_SUCCESS' })],
 });
 
+test('the answer to tasks/result is the result of the tool that was called as a task', () => {
+  const attributes = { 'mcp.method.name': 'tasks/result', 'gen_ai.tool.name': 'buy' };
+  const named = { ...attributes, 'waybill.call.id': 'c-2', 'waybill.call.continues': 'c-1' };
+  expect(rowOfSpan(span({ name: 'tasks/result', attributes: named }))).toMatchObject({
+    role: 'client',
+    tool: 'buy',
+    callId: 'c-2',
+  });
+  expect(rowOfSpan(span({ name: 'tasks/result', attributes }))).toBeUndefined();
+  const poll = { ...named, 'mcp.method.name': 'tasks/get' };
+  expect(rowOfSpan(span({ name: 'tasks/get', attributes: poll }))).toBeUndefined();
+});
+
 describe('stages of one call', () => {
   test('told by a span, by logs and by a journal, each at its own time, are told once', () => {
     const all = rows(

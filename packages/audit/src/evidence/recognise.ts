@@ -31,6 +31,7 @@ const CONTENT =
 /** Longer texts are content by any other name. */
 const MAX_TEXT = 1_000;
 
+const METHOD_TASKS_RESULT = 'tasks/result';
 const TRACELOOP_KIND = 'traceloop.span.kind';
 const TRACELOOP_ENTITY = 'traceloop.entity.name';
 /** A span of no length that carries a stage which came after the span of its call had ended; it hangs below that. */
@@ -115,6 +116,10 @@ function recognise(span: Span): Recognised | undefined {
   const tool = toolOf(attributes, span.name, method);
   if (span.name === LATE_SPAN) return { role: 'client', method: METHOD_TOOLS_CALL, tool };
   if (method === METHOD_TOOLS_CALL) return { role: roleOfKind(span), method, tool };
+  // The answer to this one is the result of a tool that was called as a task.
+  if (method === METHOD_TASKS_RESULT && ATTR_CALL_ID in attributes) {
+    return { role: roleOfKind(span), method: METHOD_TOOLS_CALL, tool };
+  }
   if (method === undefined && ATTR_CALL_ID in attributes && !/^(?!tools\/call)[a-z]+\//.test(span.name)) {
     return { role: roleOfKind(span), method: METHOD_TOOLS_CALL, tool };
   }
