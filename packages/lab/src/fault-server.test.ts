@@ -55,6 +55,12 @@ describe('a fault server', () => {
     expect(await (await call(url, '7')).text()).toBe('["7","7","p"]');
   });
 
+  test('plays bytes that no text can be as they are', async () => {
+    const bytes = Uint8Array.of(0x24, 0x49, 0x44, 0xff, 0xc3);
+    const { url } = await start({ reply: { ...REPLIES.json, chunks: [[0, bytes]] } });
+    expect(new Uint8Array(await (await call(url)).arrayBuffer())).toEqual(bytes);
+  });
+
   test('records requests whole and follows a plan per call', async () => {
     const peer = await start({
       reply: ({ index }) => (index === 0 ? { status: 503, end: 'fin' } : REPLIES.sse),

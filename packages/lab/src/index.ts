@@ -18,4 +18,12 @@ export {
 } from './legacy-sse-server.js';
 export { stdioPeer, type StdioServerCommand } from './stdio-peer.js';
 export { REPLIES, fillIds } from './transcript.js';
-export type { CallIds, HttpReply, LegacyReply, ReplyEnd, StdioReply, TimedText } from './transcript.js';
+export type {
+  CallIds,
+  HttpReply,
+  LegacyReply,
+  ReplyEnd,
+  StdioReply,
+  TimedChunk,
+  TimedText,
+} from './transcript.js';

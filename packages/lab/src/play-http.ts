@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fillIds, type CallIds, type HttpReply, type ReplyEnd, type TimedText } from './transcript.js';
+import { fillIds, type CallIds, type HttpReply, type ReplyEnd, type TimedChunk } from './transcript.js';
 
 /** Stops everything that is being played, when the server closes. */
 export interface Playing {
@@ -36,13 +36,13 @@ export async function playHttpReply(
 
 export async function playChunks(
   response: ServerResponse,
-  chunks: readonly TimedText[],
+  chunks: readonly TimedChunk[],
   ids: CallIds,
   { signal }: Playing,
 ): Promise<void> {
-  for (const [delay, text] of chunks) {
+  for (const [delay, chunk] of chunks) {
     await pause(delay, signal);
-    response.write(fillIds(text, ids));
+    response.write(typeof chunk === 'string' ? fillIds(chunk, ids) : chunk);
   }
 }
 

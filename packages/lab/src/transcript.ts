@@ -1,6 +1,9 @@
 /** A chunk of a reply: milliseconds after the chunk before it (or the headers), and its text with placeholders. */
 export type TimedText = readonly [delayMs: number, text: string];
 
+/** As `TimedText`, or bytes that leave as they are: replies that no text can be. */
+export type TimedChunk = readonly [delayMs: number, chunk: string | Uint8Array];
+
 /** How a reply ends: in due form (`fin`), by a TCP reset (`rst`), or never (`hold`). */
 export type ReplyEnd = 'fin' | 'rst' | 'hold';
 
@@ -13,7 +16,7 @@ export interface HttpReply {
   /** Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly chunks?: readonly TimedText[];
+  readonly chunks?: readonly TimedChunk[];
   readonly end: ReplyEnd;
   /** No byte of a reply is sent; `end` then says what becomes of the connection. */
   readonly before_headers?: boolean;
