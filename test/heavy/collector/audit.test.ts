@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spanCases } from './support/cases.js';
 import { post } from './support/otlp.js';
 import { type Running, end, freePort, program, startCollector, until } from './support/programs.js';
 
@@ -14,39 +14,7 @@ const waybill = `${root}packages/cli/bin/waybill.js`;
 const collectorPath = program('collector');
 const jaegerPath = program('jaeger');
 
-interface Case {
-  readonly id: string;
-  readonly title: string;
-  readonly otlp: object;
-}
-const ids = new Set(['waybill.run.id', 'waybill.call.id', 'waybill.operation.id', 'waybill.boundary.id']);
-
-/** The cases use the same ids over and over; here they are audited together, so each gets ids of its own. */
-function apart({ id, title, otlp }: Case): Case {
-  const text = JSON.stringify(otlp, (key, value: unknown) => {
-    if (key === 'traceId')
-      return createHash('sha256')
-        .update(`${id} ${String(value)}`)
-        .digest('hex')
-        .slice(0, 32);
-    const attribute = value as {
-      readonly key?: unknown;
-      readonly value?: { readonly stringValue?: string };
-    } | null;
-    if (
-      typeof attribute?.key === 'string' &&
-      ids.has(attribute.key) &&
-      attribute.value?.stringValue !== undefined
-    ) {
-      return { key: attribute.key, value: { stringValue: `${id}/${attribute.value.stringValue}` } };
-    }
-    return value;
-  });
-  return { id, title, otlp: JSON.parse(text) as object };
-}
-const cases = (JSON.parse(readFileSync(`${root}test/cases/spans-open.json`, 'utf8')) as readonly Case[]).map(
-  apart,
-);
+const cases = spanCases();
 
 interface Report {
   readonly operations: readonly { readonly operationId?: string; readonly verdict: string }[];

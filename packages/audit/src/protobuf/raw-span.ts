@@ -2,7 +2,10 @@
 
 /** A span as bytes, with what was decoded before it. Valid only during the call. */
 export interface RawSpan {
-  /** The `resource` and `scope` objects of OTLP JSON; undefined where the message has none, or only later. */
+  /**
+   * The `resource` and `scope` objects of OTLP JSON; undefined where the message has none, or only later, as the Collector
+   * 0.161 writes it.
+   */
   readonly resource: unknown;
   readonly scope: unknown;
   name(): string;
@@ -11,7 +14,7 @@ export interface RawSpan {
 
 const NAME = 5;
 const ATTRIBUTES = 9;
-const KEY_TAG = 0x0a;
+const KEY = 1;
 const WIDTHS: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
 
 /** @param start first byte of the fields of the span, `stop` the byte behind them */
@@ -35,21 +38,17 @@ export function rawSpan(
     },
     hasKey(test) {
       return eachField(bytes, start, stop, (number, from, to) => {
-        if (number !== ATTRIBUTES || bytes[from] !== KEY_TAG) return false;
-        const length = bytes[from + 1] ?? 0;
-        // Keys of 128 bytes and more are of no vocabulary, but the test decides.
-        if (length >= 0x80) return test(longKey(bytes, from + 1, to));
-        return test(bytes.toString('utf8', from + 2, Math.min(from + 2 + length, to)));
+        if (number !== ATTRIBUTES) return false;
+        // Fields come in any order: the Collector 0.161 writes the highest number first.
+        return eachField(
+          bytes,
+          from,
+          to,
+          (member, start, stop) => member === KEY && test(bytes.toString('utf8', start, stop)),
+        );
       });
     },
   };
-}
-
-function longKey(bytes: Buffer, at: number, to: number): string {
-  const length = varint(bytes, at, to);
-  return length === undefined
-    ? ''
-    : bytes.toString('utf8', length.next, Math.min(length.next + length.value, to));
 }
 
 /**

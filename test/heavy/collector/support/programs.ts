@@ -30,7 +30,9 @@ export function program(which: 'collector' | 'jaeger'): string | undefined {
   return undefined;
 }
 
-/** A free port of the loopback interface; it is free again when this returns. */
+const given = new Set<number>();
+
+/** A free port of the loopback interface, free again when this returns and never given twice. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -39,6 +41,8 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   if (address === null || typeof address === 'string') throw new Error('no port');
+  if (given.has(address.port)) return freePort();
+  given.add(address.port);
   return address.port;
 }
 

@@ -19,6 +19,8 @@ export interface EventFinding {
   readonly message: string;
   readonly fingerprint: string;
   readonly callId: string | null;
+  /** Of a finding that speaks of a tool and not of one operation. */
+  readonly tool: string | null;
   /** Spans and receipts by their ids, as in reports; what has none by its place in a file (`s1:42`). */
   readonly at: readonly string[];
 }
@@ -69,6 +71,7 @@ export function findingOfEvent(finding: Finding): EventFinding {
     message: finding.message,
     fingerprint: finding.fingerprint,
     callId: finding.callId,
+    tool: finding.tool,
     at: [...new Set(finding.at.map(evidenceName))].slice(0, MAX_EVIDENCE),
   };
 }

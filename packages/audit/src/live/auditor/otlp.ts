@@ -143,13 +143,14 @@ function findingAttributes(event: StateEvent, finding: EventFinding): Readonly<R
     [ATTR_OPERATION_KEY]: event.operation?.key ?? null,
     [ATTR_OPERATION_ID]: event.operation?.operationId ?? null,
     [ATTR_CALL_ID]: finding.callId,
-    [ATTR_GEN_AI_TOOL_NAME]: event.operation?.tool ?? null,
+    [ATTR_GEN_AI_TOOL_NAME]: event.operation?.tool ?? finding.tool,
     [ATTR_FINDING_RULE]: finding.rule,
     [ATTR_FINDING_LEVEL]: finding.level,
     [ATTR_FINDING_CERTAINTY]: finding.certainty,
     [ATTR_FINDING_FINGERPRINT]: finding.fingerprint,
     [ATTR_FINDING_EVIDENCE]: finding.at,
-    [ATTR_EVENT_ID]: eventId(event, finding.fingerprint),
+    // Two findings of one operation may share a fingerprint: one side has it, and the other side too.
+    [ATTR_EVENT_ID]: eventId(event, `${finding.fingerprint} ${finding.message}`),
   };
 }
 
