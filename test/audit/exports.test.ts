@@ -19,7 +19,7 @@ function said(report: AuditReport): unknown {
   const text = [...renderJson(report)].join('');
   const value = JSON.parse(text) as Record<string, unknown>;
   return JSON.parse(
-    JSON.stringify({ ...value, inputs: undefined }, (key, member: unknown) =>
+    JSON.stringify({ ...value, inputs: undefined, places: undefined }, (key, member: unknown) =>
       key === 'line' || key === 'offset' || key === 'evidence' ? undefined : member,
     ),
   );

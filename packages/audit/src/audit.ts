@@ -7,6 +7,7 @@ import type { RecordSource } from './evidence/lines.js';
 import { readLoss, readOutbox, readReceipts, readTargets } from './evidence/records.js';
 import type { LossRow } from './evidence/records.js';
 import { fingerprintOf, matchesPattern, createEngine, settingOf } from './engine.js';
+import type { Engine } from './engine.js';
 import type { Damage, InputSummary } from './model.js';
 import { openInputs, readInput } from './readers/index.js';
 import type { InputSource, RemoteOptions } from './readers/index.js';
@@ -100,13 +101,9 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
   });
   const index = new OperationIndex(verdicts);
   const tally = new Tally();
-  index.build(({ operation }) => {
-    tally.add(operation);
-    engine.visit(operation);
-    return engine.wantsRunOf(operation);
-  });
-  const order = index.order();
-  if (engine.wantsRuns) for (const run of index.runs(order)) engine.visitRun(run);
+  const foreignRules = (config.plugins ?? []).length + (options.rules ?? []).length > 0;
+  judgeAll(verdicts, engine, index, tally, foreignRules);
+  if (engine.wantsRuns) for (const run of index.runs()) engine.visitRun(run);
   const result = engine.finish();
   const count = (level: Finding['level']): number =>
     result.findings.filter((finding) => finding.level === level).length;
@@ -132,9 +129,71 @@ export async function audit(inputs: AuditInputs, options: AuditOptions = {}): Pr
       findings: { error: count('error'), warning: count('warning'), info: count('info') },
       suppressed: result.suppressed.length,
     },
-    operations: reportOperations(index, order, operationOfReport),
+    operations: reportOperations(index, operationOfReport),
     findings: result.findings,
     suppressed: result.suppressed,
+  };
+}
+
+/**
+ * Judges every group once. Of plain calls that are alike one is judged: where no rule had anything to say of it, none
+ * has of the others, and they are counted as it was.
+ */
+function judgeAll(
+  verdicts: Verdicts,
+  engine: Engine,
+  index: OperationIndex,
+  tally: Tally,
+  foreignRules: boolean,
+): void {
+  const alike = new Map<number, Counted & { readonly wantsRun: boolean }>();
+  for (let group = 0; group < verdicts.groups; group++) {
+    const brief = foreignRules ? undefined : verdicts.brief(group);
+    const known = brief === undefined ? undefined : alike.get(brief.key);
+    if (brief !== undefined && known !== undefined) {
+      tally.add(known);
+      const runId = known.wantsRun ? brief.runId() : undefined;
+      if (runId !== undefined) index.wantRun(runId);
+      index.add(group, 0, brief.startTimeUnixNano, runId);
+      continue;
+    }
+    const [noted, asked] = [engine.noted, verdicts.asked()];
+    const operations = verdicts.judge(group);
+    operations.forEach(({ operation }, place) => {
+      const counted = countedOf(operation);
+      tally.add(counted);
+      engine.visit(operation);
+      const wantsRun = engine.wantsRunOf(operation);
+      const { runId } = operation;
+      if (wantsRun && runId !== undefined) index.wantRun(runId);
+      index.add(group, place, operation.calls[0]?.startTimeUnixNano ?? 0n, runId);
+      if (
+        brief !== undefined &&
+        operations.length === 1 &&
+        engine.noted === noted &&
+        verdicts.asked() === asked
+      ) {
+        alike.set(brief.key, { ...counted, wantsRun });
+      }
+    });
+  }
+}
+
+interface Counted {
+  readonly verdict: Verdict;
+  readonly calls: number;
+  readonly withClient: number;
+  readonly withServer: number;
+  readonly withReceipt: boolean;
+}
+
+function countedOf({ verdict, calls, receipts }: Operation): Counted {
+  return {
+    verdict: verdict.verdict,
+    calls: calls.length,
+    withClient: calls.filter((call) => call.client !== undefined).length,
+    withServer: calls.filter((call) => call.server !== undefined).length,
+    withReceipt: receipts.length > 0,
   };
 }
 
@@ -145,16 +204,13 @@ class Tally {
   > = { operations: 0, calls: 0, withClient: 0, withServer: 0, withReceipt: 0 };
   readonly #verdicts = new Map<Verdict, number>();
 
-  add(operation: Operation): void {
+  add({ verdict, calls, withClient, withServer, withReceipt }: Counted): void {
     const { counts } = this;
     counts.operations += 1;
-    counts.calls += operation.calls.length;
-    for (const call of operation.calls) {
-      if (call.client !== undefined) counts.withClient += 1;
-      if (call.server !== undefined) counts.withServer += 1;
-    }
-    if (operation.receipts.length > 0) counts.withReceipt += 1;
-    const { verdict } = operation.verdict;
+    counts.calls += calls;
+    counts.withClient += withClient;
+    counts.withServer += withServer;
+    if (withReceipt) counts.withReceipt += 1;
     this.#verdicts.set(verdict, (this.#verdicts.get(verdict) ?? 0) + 1);
   }
 

@@ -40,6 +40,8 @@ export interface EngineResult {
 
 /** Operations pass through once, in any order; only findings are kept. */
 export interface Engine {
+  /** Grows with everything that is said, or kept to be said at the end: unchanged, a visit left no trace. */
+  readonly noted: number;
   visit(operation: Operation): void;
   /** Whether any rule looks at whole runs. */
   readonly wantsRuns: boolean;
@@ -70,6 +72,10 @@ export function createEngine(options: EngineOptions): Engine {
   const findings: Finding[] = [...options.own];
   const notEvaluated: NotEvaluated[] = [];
   const active: ActiveRule[] = [];
+  let kept = 0;
+  const keep = (): void => {
+    kept += 1;
+  };
   for (const rule of options.rules) {
     const { level, options: given } = settingOf(rule, options.config);
     if (level === 'off') continue;
@@ -78,7 +84,7 @@ export function createEngine(options: EngineOptions): Engine {
       notEvaluated.push({ rule: rule.meta.id, because: WORDS[lack] });
       continue;
     }
-    const begun = begin(rule, level, given, options, findings);
+    const begun = begin(rule, level, given, options, findings, keep);
     if (begun !== undefined) active.push(begun);
   }
   const runRules = active.filter((each) => each.visitor.run !== undefined);
@@ -93,6 +99,9 @@ export function createEngine(options: EngineOptions): Engine {
     }
   };
   return {
+    get noted(): number {
+      return findings.length + kept;
+    },
     visit(operation: Operation): void {
       for (const each of active) {
         if (!isWanted(each.rule, operation)) continue;
@@ -117,14 +126,18 @@ export function createEngine(options: EngineOptions): Engine {
     finish(): EngineResult {
       for (const each of active) guard(each, () => each.visitor.end?.());
       const sorted = distinctFindings(findings);
-      const { kept, suppressed, notes } = suppress(
+      const {
+        kept: said,
+        suppressed,
+        notes,
+      } = suppress(
         sorted,
         options.config.suppress ?? [],
         options.asOfUnixNano,
         new Set(notEvaluated.map((each) => each.rule)),
       );
       return {
-        findings: kept,
+        findings: said,
         suppressed,
         notEvaluated: notEvaluated.sort((a, b) => compareText(a.rule, b.rule)),
         notes,
@@ -139,13 +152,14 @@ function begin(
   given: unknown,
   { asOfUnixNano, graceNano }: EngineOptions,
   findings: Finding[],
+  keep: () => void,
 ): ActiveRule | undefined {
   let begun: ActiveRule | undefined;
   const report = (made: Report): void => {
     findings.push(findingOf(rule, level, made, made.operation ?? begun?.current));
   };
   try {
-    const visitor = rule.create({ options: given, asOfUnixNano, graceNano, report });
+    const visitor = rule.create({ options: given, asOfUnixNano, graceNano, report, keep });
     begun = { rule, visitor, current: undefined, crashed: false };
   } catch (error) {
     findings.push(crashOf(rule, error, undefined));

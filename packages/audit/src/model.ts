@@ -117,6 +117,39 @@ export interface SpanPeek {
   hasKey(test: (key: string) => boolean): boolean;
 }
 
+/**
+ * What becomes of an attribute where spans are compared: its value makes spans differ, is kept with each of them, is of
+ * no interest, or has to be converted first.
+ */
+export type AttributeUse = 'same' | 'own' | 'unused' | 'converted';
+
+/** What spans of one likeness share: everything but ids, times and the values of attributes that are their own. */
+export interface Alike {
+  /** Names of the own values, in the order of `AlikeSpan.values`; those of events follow those of the span. */
+  readonly names: readonly string[];
+  /** Where the sink keeps what it makes of the likeness. */
+  plan: unknown;
+}
+
+/** What is a span's own. One object is reused for all spans of an input: valid only during the call of `take`. */
+export interface AlikeSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** '' for a root. */
+  readonly parentSpanId: string;
+  /** Pairs of seconds and nanoseconds: start, end, then each event. */
+  readonly times: readonly number[];
+  readonly values: readonly (string | number | boolean)[];
+  readonly line: number | undefined;
+  readonly offset: number | undefined;
+}
+
+export interface AlikeSink {
+  useOf(attribute: string): AttributeUse;
+  /** Takes the span, or answers false: then it is delivered in the ordinary way, and the sink may learn from it. */
+  take(alike: Alike, span: AlikeSpan, source: string): boolean;
+}
+
 /** Takes what a reader finds, in the order of the input. Called synchronously; must not keep more than it needs. */
 export interface Sink {
   /**
@@ -124,6 +157,8 @@ export interface Sink {
    * counted and never built (and not checked further). Without it every span is delivered.
    */
   wants?(span: SpanPeek): boolean;
+  /** Offered spans that are like others, before they are converted; readers need not offer any. */
+  readonly alike?: AlikeSink;
   span(span: Span): void;
   log(record: LogRecord): void;
   damage(damage: Damage): void;

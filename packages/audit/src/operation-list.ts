@@ -14,6 +14,10 @@ const HELD = 2_000;
 /** Up to this number of operations a run is held while its rules look at it. */
 const HELD_RUN = 1_000;
 
+/** In the place of the hash of a run; hashes are not negative. */
+const UNREAD = -1;
+const NO_RUN = -2;
+
 /** Where each operation is found again: its group, its place there, its start, its run. 24 bytes each. */
 export class OperationIndex {
   readonly #verdicts: Verdicts;
@@ -24,6 +28,7 @@ export class OperationIndex {
   #length = 0;
   /** Hashes of the runs that somebody wants to see. */
   readonly #wantedRuns = new Set<number>();
+  #order: Uint32Array | undefined;
   #cached: { readonly group: number; readonly operations: readonly JudgedOperation[] } | undefined;
 
   constructor(verdicts: Verdicts) {
@@ -34,25 +39,31 @@ export class OperationIndex {
     return this.#length;
   }
 
-  /**
-   * Judges every group once and remembers where its operations are.
-   * @param visit answers whether the run of the operation has to be looked at on account of it
-   */
-  build(visit: (judged: JudgedOperation) => boolean): void {
-    for (let group = 0; group < this.#verdicts.groups; group++) {
-      const operations = this.#verdicts.judge(group);
-      operations.forEach((judged, place) => {
-        this.#add(group, place, judged);
-        const { runId } = judged.group;
-        if (visit(judged) && runId !== undefined) this.#wantedRuns.add(hashOf(runId, 0));
-      });
-    }
+  /** The next operation, in the order of the groups. A run that is not given is read when it is asked for. */
+  add(group: number, place: number, startTimeUnixNano: bigint, runId?: string): void {
+    const index = this.#length++;
+    if (index === this.#groups.length) this.#grow();
+    this.#groups[index] = group;
+    this.#places[index] = place;
+    this.#starts[index] = startTimeUnixNano;
+    this.#runs[index] = runId === undefined ? UNREAD : hashOf(runId, 0);
+  }
+
+  /** Somebody looks at the whole run. */
+  wantRun(runId: string): void {
+    this.#wantedRuns.add(hashOf(runId, 0));
   }
 
   /** Numbers of the operations by the start of their first call, then by key. */
   order(): Uint32Array {
+    return (this.#order ??= this.#sorted());
+  }
+
+  #sorted(): Uint32Array {
     const starts = this.#starts;
     const order = Uint32Array.from({ length: this.#length }, (_, index) => index);
+    // Rounded, but never out of order: the exact times are looked at only where these are equal.
+    const rounded = Float64Array.from(starts, Number);
     // Keys are read again only where two operations start at one time, which is nearly never.
     const keys = new Map<number, string>();
     const keyOf = (index: number): string => {
@@ -63,6 +74,8 @@ export class OperationIndex {
       return key;
     };
     return order.sort((a, b) => {
+      const difference = (rounded[a] ?? 0) - (rounded[b] ?? 0);
+      if (difference !== 0) return difference;
       const [one, two] = [starts[a] ?? 0n, starts[b] ?? 0n];
       if (one !== two) return one < two ? -1 : 1;
       return a === b ? 0 : compareText(keyOf(a), keyOf(b));
@@ -80,9 +93,12 @@ export class OperationIndex {
   }
 
   /** Every wanted run with its operations in order; a run's operations are made one after the other. */
-  *runs(order: Uint32Array): Generator<Run> {
+  *runs(): Generator<Run> {
     if (this.#wantedRuns.size === 0) return;
-    const byRun = order.slice().sort((a, b) => (this.#runs[a] ?? 0) - (this.#runs[b] ?? 0));
+    this.#readRuns();
+    const byRun = this.order()
+      .slice()
+      .sort((a, b) => (this.#runs[a] ?? 0) - (this.#runs[b] ?? 0));
     let from = 0;
     while (from < byRun.length) {
       const hash = this.#runs[byRun[from] ?? 0] ?? 0;
@@ -90,6 +106,16 @@ export class OperationIndex {
       while (to < byRun.length && this.#runs[byRun[to] ?? 0] === hash) to += 1;
       if (this.#wantedRuns.has(hash)) yield this.#run(byRun.subarray(from, to));
       from = to;
+    }
+  }
+
+  #readRuns(): void {
+    for (let index = 0; index < this.#length; index++) {
+      if (this.#runs[index] !== UNREAD) continue;
+      const group = this.#groups[index] ?? 0;
+      const brief = this.#verdicts.brief(group);
+      const runId = brief === undefined ? this.get(index).group.runId : brief.runId();
+      this.#runs[index] = runId === undefined ? NO_RUN : hashOf(runId, 0);
     }
   }
 
@@ -112,15 +138,6 @@ export class OperationIndex {
     }
   }
 
-  #add(group: number, place: number, { group: operation }: JudgedOperation): void {
-    const index = this.#length++;
-    if (index === this.#groups.length) this.#grow();
-    this.#groups[index] = group;
-    this.#places[index] = place;
-    this.#starts[index] = operation.calls[0]?.startTimeUnixNano ?? 0n;
-    this.#runs[index] = operation.runId === undefined ? 0 : hashOf(operation.runId, 0);
-  }
-
   #grow(): void {
     const capacity = this.#groups.length * 2;
     const [groups, places, starts, runs] = [this.#groups, this.#places, this.#starts, this.#runs];
@@ -138,35 +155,32 @@ export class OperationIndex {
 /** The operations for a report: held where they are few, else made as they are read. */
 export function reportOperations(
   index: OperationIndex,
-  order: Uint32Array,
   make: (judged: JudgedOperation) => ReportOperation,
 ): ReportOperations {
-  const list = new LazyOperations(index, order, make);
-  return order.length <= HELD ? [...list] : list;
+  const list = new LazyOperations(index, make);
+  return index.length <= HELD ? [...list] : list;
 }
 
 class LazyOperations implements ReportOperations {
   readonly #index: OperationIndex;
-  readonly #order: Uint32Array;
   readonly #make: (judged: JudgedOperation) => ReportOperation;
 
-  constructor(index: OperationIndex, order: Uint32Array, make: (judged: JudgedOperation) => ReportOperation) {
+  constructor(index: OperationIndex, make: (judged: JudgedOperation) => ReportOperation) {
     this.#index = index;
-    this.#order = order;
     this.#make = make;
   }
 
   get length(): number {
-    return this.#order.length;
+    return this.#index.length;
   }
 
   *[Symbol.iterator](): Generator<ReportOperation, undefined> {
-    for (const number of this.#order) yield this.#make(this.#index.get(number));
+    for (const number of this.#index.order()) yield this.#make(this.#index.get(number));
     return undefined;
   }
 
   at(place: number): ReportOperation | undefined {
-    const number = this.#order.at(place);
+    const number = this.#index.order().at(place);
     return number === undefined ? undefined : this.#make(this.#index.get(number));
   }
 
@@ -188,6 +202,7 @@ class LazyOperations implements ReportOperations {
   }
 
   slice(from: number, to?: number): readonly ReportOperation[] {
-    return Array.from(this.#order.subarray(from, to), (number) => this.#make(this.#index.get(number)));
+    const order = this.#index.order().subarray(from, to);
+    return Array.from(order, (number) => this.#make(this.#index.get(number)));
   }
 }

@@ -256,6 +256,11 @@ export interface RuleContext<O> {
   readonly asOfUnixNano: bigint;
   readonly graceNano: bigint;
   report(finding: Report): void;
+  /**
+   * Call it in a visit that changes what `end` will say. Built-in rules are not asked about an operation that is like
+   * one that they neither reported nor kept anything of; with any other rule every operation is visited.
+   */
+  keep(): void;
 }
 
 export interface RuleVisitor {

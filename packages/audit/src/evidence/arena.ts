@@ -1,152 +1,317 @@
 /**
- * Rows as bytes. A row object costs a kilobyte and more; in the arena it costs about 150 bytes, so that memory follows
+ * Rows as bytes. A row object costs a kilobyte and more; in the arena it costs about 120 bytes, so that memory follows
  * the number of operations and a million spans fit where a hundred thousand objects would not. What comes out is equal
  * to what went in.
+ *
+ * A row is the number of its shape, a byte of marks, and what is its own: call id, operation id, trace, span, parent,
+ * times, place, other values. Ids stand first, so that two rows of one call are told by comparing bytes.
  */
-import { ATTR_CALL_ID, ATTR_JSONRPC_REQUEST_ID, ATTR_OPERATION_ID, STAGES } from '@waybill/core';
-import type { Stage } from '@waybill/core';
+import { deserialize, serialize } from 'node:v8';
+import { ATTR_CALL_ID, ATTR_JSONRPC_REQUEST_ID, ATTR_OPERATION_ID } from '@waybill/core';
 import type { AttributeValue } from '../model.js';
 import type { EvidenceRef } from '../rule.js';
-import { ByteWriter } from './bytes.js';
-import type { ByteReader } from './bytes.js';
-import type { Role, SpanRow, StageRow } from './rows.js';
+import { ByteReader, ByteWriter, roomOf } from './bytes.js';
+import type { SpanRow, StageRow } from './rows.js';
+import { Shapes } from './shapes.js';
+import type { Shape } from './shapes.js';
+import { ValueCoder } from './values.js';
 
-const ROLES: readonly Role[] = ['client', 'server', 'tool'];
-const STATUSES = ['unset', 'ok', 'error', undefined] as const;
-const STAGE_NAMES: readonly Stage[] = STAGES.map((stage) => stage.name as Stage);
-const STAGE_NUMBERS: ReadonlyMap<string, number> = new Map(STAGE_NAMES.map((name, index) => [name, index]));
+const TRACE = 1;
+const SPAN = 2;
+const PARENT = 4;
+/** A time does not fit 32 bits after the start. */
+const WIDE = 8;
+const LINE = 16;
+const OFFSET = 32;
+/** The times of the stages are known and do not run backwards. */
+const IN_ORDER = 64;
 
-/** Attributes that a row also has as a field; they are written once. */
-const AS_FIELD = [
-  [ATTR_CALL_ID, 'callId'],
-  [ATTR_OPERATION_ID, 'operationId'],
-  [ATTR_JSONRPC_REQUEST_ID, 'rpcId'],
-] as const;
+const MAX_DELTA = 0xffff_ffff;
+const SECOND = 1_000_000_000n;
 
-/** Texts that many rows share. Beyond the limit they are written out, so that hostile inputs cannot grow the table. */
-const MAX_SHARED = 1 << 14;
-const MAX_SHARED_LENGTH = 64;
+/** What is a row's own; the rest is its shape. */
+export interface PackedRow {
+  readonly callId: string | undefined;
+  readonly operationId: string | undefined;
+  readonly rpcId: string | undefined;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly line: number | undefined;
+  readonly offset: number | undefined;
+  /** Pairs of seconds and nanoseconds: start, end, then each stage of the shape. Seconds below 2^32. */
+  readonly times: readonly number[];
+  /** The values of `Shape.varying`. */
+  readonly varying: readonly AttributeValue[];
+}
 
-/** Kinds of attribute values. */
-const SHARED = 0;
-const TEXT = 1;
-const INTEGER = 2;
-const FLOAT = 3;
-const FALSE = 4;
-const TRUE = 5;
-const NULL = 6;
-const LIST = 7;
-const OTHER = 8;
+function timeFrom(from: ByteReader): bigint {
+  const seconds = from.uint32();
+  return BigInt(seconds) * SECOND + BigInt(from.uint32());
+}
+
+/** Undefined for a row with a time beyond the year 2106. */
+function packedOf(row: SpanRow, shape: Shape): PackedRow | undefined {
+  const { callId, operationId, rpcId, traceId, spanId, parentSpanId, at, attributes } = row;
+  const times: number[] = [];
+  const push = (time: bigint): void => {
+    times.push(Number(time / SECOND), Number(time % SECOND));
+  };
+  push(row.startTimeUnixNano);
+  push(row.endTimeUnixNano);
+  for (const stage of row.stages) push(stage.timeUnixNano);
+  if (times.some((time) => time > MAX_DELTA)) return undefined;
+  const varying = shape.varying.map((name) => attributes[name] ?? null);
+  const { line, offset } = at;
+  return { callId, operationId, rpcId, traceId, spanId, parentSpanId, line, offset, times, varying };
+}
+
+/** A row of a common shape without its object. The reader stands at its ids; one object is used again and again. */
+export class RowBrief {
+  readonly from: ByteReader = new ByteReader();
+  shape: Shape | undefined;
+  #marks = 0;
+  #begin = 0;
+  #ids = 0;
+
+  /** Moves to a row; false for a row of no common shape. */
+  move(shape: Shape | undefined): boolean {
+    this.shape = shape;
+    if (shape === undefined) return false;
+    const { from } = this;
+    this.#marks = from.byte();
+    this.#begin = from.offset;
+    if (shape.hasCallId) from.skipText();
+    if (shape.hasOperationId) from.skipText();
+    this.#ids = from.offset - this.#begin;
+    from.seek(this.#begin);
+    return true;
+  }
+
+  /** The stages run in their order, and the time of each is known. */
+  get inOrder(): boolean {
+    return (this.#marks & IN_ORDER) !== 0;
+  }
+
+  get hasParent(): boolean {
+    return (this.#marks & PARENT) !== 0;
+  }
+
+  /** Call id and operation id are those that the other has before it. */
+  sameIds(other: ByteReader): boolean {
+    return this.from.matches(other, this.#ids);
+  }
+
+  /** The other row is the parent of this one. */
+  isChildOf(other: RowBrief): boolean {
+    const own = TRACE | SPAN | PARENT;
+    if ((this.#marks & own) !== own || (other.#marks & (TRACE | SPAN)) !== (TRACE | SPAN)) return false;
+    this.from.seek(this.#begin + this.#ids);
+    other.from.seek(other.#begin + other.#ids);
+    let same = this.from.matches(other.from, 16);
+    this.from.skip(24);
+    other.from.skip(16);
+    same &&= this.from.matches(other.from, 8);
+    this.from.seek(this.#begin);
+    other.from.seek(other.#begin);
+    return same;
+  }
+
+  /** The two halves of the parent's span id. */
+  parent(): { readonly high: number; readonly low: number } {
+    this.from.seek(this.#begin + this.#ids + this.#idRoom() - 8);
+    const high = this.from.uint32BE();
+    const low = this.from.uint32BE();
+    this.from.seek(this.#begin);
+    return { high, low };
+  }
+
+  start(): bigint {
+    this.from.seek(this.#begin + this.#ids + this.#idRoom());
+    const start = timeFrom(this.from);
+    this.from.seek(this.#begin);
+    return start;
+  }
+
+  /** Time of the stage at this place of the shape. */
+  timeOf(place: number): bigint {
+    const wide = (this.#marks & WIDE) !== 0;
+    const start = this.start();
+    this.from.seek(this.#begin + this.#ids + this.#idRoom() + 8 + (place + 1) * (wide ? 8 : 4));
+    const time = wide ? timeFrom(this.from) : start + BigInt(this.from.uint32());
+    this.from.seek(this.#begin);
+    return time;
+  }
+
+  #idRoom(): number {
+    const marks = this.#marks;
+    return (
+      ((marks & TRACE) === 0 ? 0 : 16) + ((marks & SPAN) === 0 ? 0 : 8) + ((marks & PARENT) === 0 ? 0 : 8)
+    );
+  }
+}
 
 export class RowArena {
   readonly #bytes = new ByteWriter();
-  #offsets = new Float64Array(1 << 10);
+  #places = new Float64Array(1 << 10);
   #length = 0;
-  readonly #texts: string[] = [];
-  readonly #numbers = new Map<string, number>();
+  readonly #shapes = new Shapes();
+  readonly #values = new ValueCoder();
+  readonly #reader = new ByteReader();
 
   get length(): number {
     return this.#length;
   }
 
+  shapeOf(row: SpanRow): Shape | undefined {
+    return this.#shapes.of(row);
+  }
+
   /** Keeps a row; the result is its number. */
   add(row: SpanRow): number {
-    if (this.#length === this.#offsets.length) {
+    const shape = this.#shapes.of(row);
+    const packed = shape && packedOf(row, shape);
+    const place = shape && packed && this.#write(packed, shape);
+    return this.#keep(place ?? this.#writeWhole(row));
+  }
+
+  /** Keeps a row that is packed already. Its ids are lower-case hex of their length, or ''. */
+  addPacked(row: PackedRow, shape: Shape): number {
+    const place = this.#write(row, shape);
+    if (place === undefined) throw new RangeError('an id of a packed row is not hex');
+    return this.#keep(place);
+  }
+
+  #keep(place: number): number {
+    if (this.#length === this.#places.length) {
       const grown = new Float64Array(this.#length * 2);
-      grown.set(this.#offsets);
-      this.#offsets = grown;
+      grown.set(this.#places);
+      this.#places = grown;
     }
-    this.#offsets[this.#length] = this.#bytes.length;
-    this.#write(row);
+    this.#places[this.#length] = place;
     return this.#length++;
   }
 
   get(index: number): SpanRow {
-    return this.#read(this.#bytes.reader(this.#offsets[index] ?? 0));
+    const from = this.#bytes.reader(this.#places[index] ?? 0, this.#reader);
+    const shape = this.#shapes.get(from.varint() - 1);
+    // Written below, and by nobody else.
+    return shape === undefined ? (deserialize(from.bytes()) as SpanRow) : this.#read(from, shape);
   }
 
-  #write(row: SpanRow): void {
+  /** Moves the brief to a row; false for a row of no common shape. */
+  brief(index: number, into: RowBrief): boolean {
+    const from = this.#bytes.reader(this.#places[index] ?? 0, into.from);
+    return into.move(this.#shapes.get(from.varint() - 1));
+  }
+
+  #write(row: PackedRow, shape: Shape): number | undefined {
     const out = this.#bytes;
+    const { callId, operationId, rpcId, traceId, spanId, parentSpanId, times, varying, line, offset } = row;
+    let room = 80 + times.length * 4;
+    if (callId !== undefined) room += roomOf(callId);
+    if (operationId !== undefined) room += roomOf(operationId);
+    if (rpcId !== undefined) room += roomOf(rpcId);
+    for (const value of varying) room += this.#values.room(value);
+    const place = out.begin(room);
+    const [start = 0, startNanos = 0] = times;
+    let wide = false;
+    let inOrder = true;
+    let [before, beforeNanos] = [0, 1];
+    for (let at = 2; at < times.length; at += 2) {
+      const [seconds, nanos] = [times[at] ?? 0, times[at + 1] ?? 0];
+      const delta = (seconds - start) * 1e9 + nanos - startNanos;
+      wide ||= delta < 0 || delta > MAX_DELTA;
+      if (at === 2) continue;
+      inOrder &&= seconds > before || (seconds === before && nanos >= beforeNanos);
+      [before, beforeNanos] = [seconds, nanos];
+    }
+    out.varint(shape.number + 1);
     out.byte(
-      ROLES.indexOf(row.role) |
-        (STATUSES.indexOf(row.status) << 2) |
-        (row.own ? 16 : 0) |
-        (row.fromLogs ? 32 : 0) |
-        (row.timedOut ? 64 : 0) |
-        (row.unsampled ? 128 : 0),
+      (traceId === '' ? 0 : TRACE) |
+        (spanId === '' ? 0 : SPAN) |
+        (parentSpanId === '' ? 0 : PARENT) |
+        (wide ? WIDE : 0) |
+        (line === undefined ? 0 : LINE) |
+        (offset === undefined ? 0 : OFFSET) |
+        (inOrder ? IN_ORDER : 0),
     );
-    const { callId, operationId, rpcId, tool } = row;
-    // Ids are written as fields only where the attribute says the same, which is nearly always.
-    const same = AS_FIELD.map(
-      ([key, field]) => row.attributes[key] === row[field] && row[field] !== undefined,
-    );
-    out.byte(
-      (callId === undefined ? 0 : 1) |
-        (operationId === undefined ? 0 : 2) |
-        (rpcId === undefined ? 0 : 4) |
-        (tool === undefined ? 0 : 8) |
-        (same[0] === true ? 16 : 0) |
-        (same[1] === true ? 32 : 0) |
-        (same[2] === true ? 64 : 0) |
-        (row.contested ? 128 : 0),
-    );
-    this.#shared(row.scope);
-    this.#shared(row.service);
-    this.#shared(row.method);
-    if (tool !== undefined) this.#shared(tool);
-    out.hex(row.traceId, 16);
-    out.hex(row.spanId, 8);
-    out.hex(row.parentSpanId, 8);
-    out.bigint(row.startTimeUnixNano);
-    out.bigint(row.endTimeUnixNano);
     if (callId !== undefined) out.text(callId);
     if (operationId !== undefined) out.text(operationId);
+    if (
+      (traceId !== '' && !out.hex(traceId, 16)) ||
+      (spanId !== '' && !out.hex(spanId, 8)) ||
+      (parentSpanId !== '' && !out.hex(parentSpanId, 8))
+    ) {
+      out.rewind(place);
+      return undefined;
+    }
+    out.uint32(start);
+    out.uint32(startNanos);
+    for (let at = 2; at < times.length; at += 2) {
+      const [seconds, nanos] = [times[at] ?? 0, times[at + 1] ?? 0];
+      if (wide) {
+        out.uint32(seconds);
+        out.uint32(nanos);
+      } else out.uint32((seconds - start) * 1e9 + nanos - startNanos);
+    }
+    if (line !== undefined) out.varint(line);
+    if (offset !== undefined) out.varint(offset);
+    for (const value of varying) this.#values.write(out, value);
     if (rpcId !== undefined) out.text(rpcId);
-    this.#place(row.at);
-    out.varint(row.droppedEvents);
-    this.#stages(row);
-    this.#attributes(row, same);
+    return place;
   }
 
-  #read(from: ByteReader): SpanRow {
-    const bits = from.byte();
-    const has = from.byte();
-    const scope = this.#sharedFrom(from);
-    const service = this.#sharedFrom(from);
-    const method = this.#sharedFrom(from);
-    const tool = (has & 8) === 0 ? undefined : this.#sharedFrom(from);
-    const traceId = from.hex(16);
-    const spanId = from.hex(8);
-    const parentSpanId = from.hex(8);
-    const startTimeUnixNano = from.bigint();
-    const endTimeUnixNano = from.bigint();
-    const callId = (has & 1) === 0 ? undefined : from.text();
-    const operationId = (has & 2) === 0 ? undefined : from.text();
-    const rpcId = (has & 4) === 0 ? undefined : from.text();
-    const at = this.#placeFrom(from);
-    const droppedEvents = from.varint();
-    const { stages, seqs } = this.#stagesFrom(from, at);
-    const attributes: Record<string, AttributeValue> = {};
-    if ((has & 16) !== 0 && callId !== undefined) attributes[ATTR_CALL_ID] = callId;
-    if ((has & 32) !== 0 && operationId !== undefined) attributes[ATTR_OPERATION_ID] = operationId;
-    if ((has & 64) !== 0 && rpcId !== undefined) attributes[ATTR_JSONRPC_REQUEST_ID] = rpcId;
-    const count = from.varint();
-    for (let i = 0; i < count; i++) {
-      const key = this.#sharedFrom(from);
-      attributes[key] = this.#valueFrom(from);
-    }
+  #writeWhole(row: SpanRow): number {
+    const bytes = serialize(row);
+    const place = this.#bytes.begin(bytes.length + 16);
+    this.#bytes.varint(0);
+    this.#bytes.bytes(bytes);
+    return place;
+  }
+
+  #read(from: ByteReader, shape: Shape): SpanRow {
+    const marks = from.byte();
+    const wide = (marks & WIDE) !== 0;
+    const callId = shape.hasCallId ? from.text() : undefined;
+    const operationId = shape.hasOperationId ? from.text() : undefined;
+    const traceId = (marks & TRACE) === 0 ? '' : from.hex(16);
+    const spanId = (marks & SPAN) === 0 ? '' : from.hex(8);
+    const parentSpanId = (marks & PARENT) === 0 ? '' : from.hex(8);
+    const start = timeFrom(from);
+    const next = (): bigint => (wide ? timeFrom(from) : start + BigInt(from.uint32()));
+    const end = next();
+    const times = shape.stages.map(next);
+    const line = (marks & LINE) === 0 ? undefined : from.varint();
+    const offset = (marks & OFFSET) === 0 ? undefined : from.varint();
+    const at = placeOf(shape.source, line, offset, traceId, spanId, shape.event);
+    const attributes: Record<string, AttributeValue> = { ...shape.attributes };
+    for (const name of shape.varying) attributes[name] = this.#values.read(from);
+    const rpcId = shape.hasRpcId ? from.text() : undefined;
+    const [asCall, asOperation, asRpc] = shape.asAttribute;
+    if (asCall === true && callId !== undefined) attributes[ATTR_CALL_ID] = callId;
+    if (asOperation === true && operationId !== undefined) attributes[ATTR_OPERATION_ID] = operationId;
+    if (asRpc === true && rpcId !== undefined) attributes[ATTR_JSONRPC_REQUEST_ID] = rpcId;
+    const stages = shape.stages.map(({ name, seq, event }, index): StageRow => ({
+      name,
+      seq,
+      timeUnixNano: times[index] ?? 0n,
+      at: event === shape.event ? at : placeOf(shape.source, line, offset, traceId, spanId, event),
+    }));
+    const { role, own, fromLogs, scope, service, status, method, tool } = shape.fixed;
+    const { timedOut, droppedEvents, unsampled, contested, seqs } = shape.fixed;
     return {
-      role: ROLES[bits & 3] ?? 'tool',
-      own: (bits & 16) !== 0,
-      fromLogs: (bits & 32) !== 0,
+      role,
+      own,
+      fromLogs,
       scope,
       service,
       traceId,
       spanId,
       parentSpanId,
-      startTimeUnixNano,
-      endTimeUnixNano,
-      status: STATUSES[(bits >> 2) & 3],
+      startTimeUnixNano: start,
+      endTimeUnixNano: end,
+      status,
       method,
       tool,
       rpcId,
@@ -155,199 +320,33 @@ export class RowArena {
       attributes,
       stages,
       seqs,
-      timedOut: (bits & 64) !== 0,
+      timedOut,
       droppedEvents,
-      unsampled: (bits & 128) !== 0,
+      unsampled,
       at,
-      contested: (has & 128) !== 0,
+      contested,
     };
   }
-
-  #stages(row: SpanRow): void {
-    const out = this.#bytes;
-    out.varint(row.stages.length);
-    for (const stage of row.stages) {
-      const event = stage.at.event;
-      const form = event === undefined ? 0 : event === stage.name ? 1 : 2;
-      out.byte((STAGE_NUMBERS.get(stage.name) ?? 0) | (form << 5));
-      out.varint(stage.seq ?? 0);
-      out.bigint(stage.timeUnixNano);
-      // Stages of logs lie where their record lies, those of spans where the span does.
-      const moved = !samePlace(stage.at, row.at);
-      out.byte(moved ? 1 : 0);
-      if (moved) this.#place(stage.at);
-    }
-    const own = row.stages.map((stage) => stage.seq).filter((seq) => seq !== undefined);
-    const derived = own.length === row.seqs.length && own.every((seq, index) => seq === row.seqs[index]);
-    out.varint(derived ? 0 : row.seqs.length + 1);
-    if (!derived) for (const seq of row.seqs) out.varint(seq);
-  }
-
-  #stagesFrom(
-    from: ByteReader,
-    at: EvidenceRef,
-  ): { readonly stages: readonly StageRow[]; readonly seqs: readonly number[] } {
-    const stages: StageRow[] = [];
-    const count = from.varint();
-    for (let i = 0; i < count; i++) {
-      const packed = from.byte();
-      const name = STAGE_NAMES[packed & 31] ?? 'client.sent';
-      const form = packed >> 5;
-      const seq = from.varint();
-      const timeUnixNano = from.bigint();
-      const place = from.byte() === 1 ? this.#placeFrom(from) : at;
-      const event = form === 0 ? undefined : form === 1 ? name : `waybill.${name}`;
-      stages.push({
-        name,
-        timeUnixNano,
-        seq: seq === 0 ? undefined : seq,
-        at: event === undefined ? place : atEvent(place, event),
-      });
-    }
-    const listed = from.varint();
-    if (listed === 0) {
-      return { stages, seqs: stages.map((stage) => stage.seq).filter((seq) => seq !== undefined) };
-    }
-    return { stages, seqs: Array.from({ length: listed - 1 }, () => from.varint()) };
-  }
-
-  #attributes(row: SpanRow, same: readonly boolean[]): void {
-    const out = this.#bytes;
-    const entries = Object.entries(row.attributes).filter(
-      ([key]) => !AS_FIELD.some(([name], index) => name === key && same[index] === true),
-    );
-    out.varint(entries.length);
-    for (const [key, value] of entries) {
-      this.#shared(key);
-      this.#value(value);
-    }
-  }
-
-  #value(value: AttributeValue): void {
-    const out = this.#bytes;
-    if (typeof value === 'string') {
-      const number = this.#numberOf(value);
-      out.byte(number === undefined ? TEXT : SHARED);
-      if (number === undefined) out.text(value);
-      else out.varint(number);
-    } else if (typeof value === 'number') {
-      const isInteger = Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
-      out.byte(isInteger ? INTEGER : FLOAT);
-      if (isInteger) out.varint(value);
-      else out.float(value);
-    } else if (typeof value === 'boolean') out.byte(value ? TRUE : FALSE);
-    else if (value === null) out.byte(NULL);
-    else if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
-      out.byte(LIST);
-      out.varint(value.length);
-      for (const item of value) out.text(item);
-    } else {
-      out.byte(OTHER);
-      out.text(encodeOther(value));
-    }
-  }
-
-  #valueFrom(from: ByteReader): AttributeValue {
-    const kind = from.byte();
-    if (kind === SHARED) return this.#texts[from.varint()] ?? '';
-    if (kind === TEXT) return from.text();
-    if (kind === INTEGER) return from.varint();
-    if (kind === FLOAT) return from.float();
-    if (kind === FALSE) return false;
-    if (kind === TRUE) return true;
-    if (kind === NULL) return null;
-    if (kind === LIST) return Array.from({ length: from.varint() }, () => from.text());
-    return decodeOther(from.text());
-  }
-
-  #place(at: EvidenceRef): void {
-    const out = this.#bytes;
-    this.#shared(at.source);
-    out.varint(at.line ?? 0);
-    out.varint(at.offset === undefined ? 0 : at.offset + 1);
-    const ids = (at.traceId === undefined ? 0 : 1) | (at.spanId === undefined ? 0 : 2);
-    out.byte(ids);
-    if (at.traceId !== undefined) out.hex(at.traceId, 16);
-    if (at.spanId !== undefined) out.hex(at.spanId, 8);
-  }
-
-  #placeFrom(from: ByteReader): EvidenceRef {
-    const source = this.#sharedFrom(from);
-    const line = from.varint();
-    const offset = from.varint();
-    const ids = from.byte();
-    const traceId = (ids & 1) === 0 ? undefined : from.hex(16);
-    const spanId = (ids & 2) === 0 ? undefined : from.hex(8);
-    // Nearly every place; a literal is made far faster than a chain of spreads.
-    if (line !== 0 && offset === 0 && traceId !== undefined && spanId !== undefined) {
-      return { source, line, traceId, spanId };
-    }
-    return {
-      source,
-      ...(line === 0 ? {} : { line }),
-      ...(offset === 0 ? {} : { offset: offset - 1 }),
-      ...(traceId === undefined ? {} : { traceId }),
-      ...(spanId === undefined ? {} : { spanId }),
-    };
-  }
-
-  /** A text that is expected to repeat: its number, or, once the table is full, 0 and the text. */
-  #shared(text: string): void {
-    const number = this.#numberOf(text);
-    this.#bytes.varint(number === undefined ? 0 : number + 1);
-    if (number === undefined) this.#bytes.text(text);
-  }
-
-  #sharedFrom(from: ByteReader): string {
-    const number = from.varint();
-    return number === 0 ? from.text() : (this.#texts[number - 1] ?? '');
-  }
-
-  #numberOf(text: string): number | undefined {
-    const known = this.#numbers.get(text);
-    if (known !== undefined || this.#texts.length >= MAX_SHARED || text.length > MAX_SHARED_LENGTH)
-      return known;
-    const number = this.#texts.length;
-    this.#texts.push(text);
-    this.#numbers.set(text, number);
-    return number;
-  }
 }
 
-function atEvent(place: EvidenceRef, event: string): EvidenceRef {
-  const { source, line, offset, traceId, spanId } = place;
-  if (line !== undefined && offset === undefined && traceId !== undefined && spanId !== undefined) {
-    return { source, line, traceId, spanId, event };
+function placeOf(
+  source: string,
+  line: number | undefined,
+  offset: number | undefined,
+  traceId: string,
+  spanId: string,
+  event?: string,
+): EvidenceRef {
+  // Nearly every place; a literal is made far faster than a chain of spreads.
+  if (line !== undefined && offset === undefined) {
+    return event === undefined ? { source, line, traceId, spanId } : { source, line, traceId, spanId, event };
   }
-  return { ...place, event };
-}
-
-function samePlace(a: EvidenceRef, b: EvidenceRef): boolean {
-  return (
-    a.line === b.line &&
-    a.offset === b.offset &&
-    a.source === b.source &&
-    a.traceId === b.traceId &&
-    a.spanId === b.spanId
-  );
-}
-
-/** Lists of other things and maps, rare among the kept attributes: JSON with marks for what JSON has no form for. */
-function encodeOther(value: AttributeValue): string {
-  return JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member === 'bigint') return { $bigint: String(member) };
-    if (member instanceof Uint8Array) return { $bytes: Buffer.from(member).toString('base64') };
-    return member;
-  });
-}
-
-function decodeOther(text: string): AttributeValue {
-  return JSON.parse(text, (_, member: unknown) => {
-    if (typeof member !== 'object' || member === null) return member;
-    if ('$bigint' in member && typeof member.$bigint === 'string') return BigInt(member.$bigint);
-    if ('$bytes' in member && typeof member.$bytes === 'string') {
-      return new Uint8Array(Buffer.from(member.$bytes, 'base64'));
-    }
-    return member;
-  }) as AttributeValue;
+  return {
+    source,
+    ...(line === undefined ? {} : { line }),
+    ...(offset === undefined ? {} : { offset }),
+    traceId,
+    spanId,
+    ...(event === undefined ? {} : { event }),
+  };
 }

@@ -1,103 +1,156 @@
-/** Growing bytes in blocks, so that growth never copies what is there. A record never crosses a block. */
+/**
+ * Growing bytes in blocks, so that growth never copies what is there. A record never crosses a block: `begin` makes the
+ * room, and what is written until the next `begin` has to fit it.
+ */
 const BLOCK = 1 << 20;
-/** No record is larger: kept attributes are capped, stages are few; a larger one gets a block of its own. */
-const ROOM = 1 << 16;
+/** A place is the number of the block and the offset in it, in one integer below 2^53. */
+const BLOCKS = 0x1_0000_0000;
+
+const HEX_DIGITS = new Int8Array(256).fill(-1);
+for (let digit = 0; digit < 16; digit++) HEX_DIGITS[digit.toString(16).charCodeAt(0)] = digit;
 
 export class ByteWriter {
   readonly #blocks: Buffer[] = [];
-  /** Position of the first byte of each block. */
-  readonly #starts: number[] = [];
   #block: Buffer = Buffer.alloc(0);
+  #view: DataView = new DataView(new ArrayBuffer(0));
   #at = 0;
-  #start = 0;
 
-  /** Position of the next record; call it before the first byte of a record is written. */
-  get length(): number {
-    if (this.#block.length - this.#at < ROOM) this.#open(BLOCK);
-    return this.#start + this.#at;
+  /** Begins a record of at most `room` bytes; its place. */
+  begin(room: number): number {
+    if (this.#block.length - this.#at < room) {
+      this.#block = Buffer.allocUnsafeSlow(Math.max(BLOCK, room));
+      this.#view = new DataView(this.#block.buffer, this.#block.byteOffset, this.#block.length);
+      this.#at = 0;
+      this.#blocks.push(this.#block);
+    }
+    return (this.#blocks.length - 1) * BLOCKS + this.#at;
+  }
+
+  /** Takes back what was written since `begin` answered `place`. */
+  rewind(place: number): void {
+    this.#at = place % BLOCKS;
   }
 
   byte(value: number): void {
-    if (this.#at >= this.#block.length) this.#extend(1);
     this.#block[this.#at++] = value;
   }
 
-  /** Integers from 0 to 2^53 - 1. */
+  /** Integers from 0 to 2^53 - 1, at most 8 bytes. */
   varint(value: number): void {
     let rest = value;
     while (rest >= 0x80) {
-      this.byte((rest % 0x80) | 0x80);
+      this.#block[this.#at++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.byte(rest);
+    this.#block[this.#at++] = rest;
   }
 
   bigint(value: bigint): void {
-    if (this.#block.length - this.#at < 8) this.#extend(8);
-    this.#block.writeBigUInt64LE(BigInt.asUintN(64, value), this.#at);
+    this.#view.setBigUint64(this.#at, value, true);
     this.#at += 8;
+  }
+
+  uint32(value: number): void {
+    this.#view.setUint32(this.#at, value, true);
+    this.#at += 4;
   }
 
   float(value: number): void {
-    if (this.#block.length - this.#at < 8) this.#extend(8);
-    this.#block.writeDoubleLE(value, this.#at);
+    this.#view.setFloat64(this.#at, value, true);
     this.#at += 8;
   }
 
+  /** At most `roomOf(value)` bytes. */
   text(value: string): void {
+    const { length } = value;
+    if (length < 0x80) {
+      const block = this.#block;
+      let at = this.#at;
+      block[at++] = length;
+      let index = 0;
+      for (; index < length; index++) {
+        const code = value.charCodeAt(index);
+        if (code >= 0x80) break;
+        block[at++] = code;
+      }
+      if (index === length) {
+        this.#at = at;
+        return;
+      }
+    }
     const size = Buffer.byteLength(value);
     this.varint(size);
-    if (this.#block.length - this.#at < size) this.#extend(size);
     this.#at += this.#block.write(value, this.#at, size, 'utf8');
   }
 
-  /** A hex id of `bytes` bytes takes them and one; anything else is written as text. */
-  hex(value: string, bytes: number): void {
-    if (value.length === bytes * 2 && /^[0-9a-f]*$/.test(value)) {
-      if (this.#block.length - this.#at < bytes + 1) this.#extend(bytes + 1);
-      this.#block[this.#at++] = 1;
-      this.#at += this.#block.write(value, this.#at, bytes, 'hex');
-    } else {
-      this.byte(value === '' ? 0 : 2);
-      if (value !== '') this.text(value);
+  /** At most 8 bytes more than it has. */
+  bytes(value: Uint8Array): void {
+    this.varint(value.length);
+    this.#block.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  /** An id of exactly `bytes` bytes in lower-case hex; answers false, nothing written, for anything else. */
+  hex(value: string, bytes: number): boolean {
+    if (value.length !== bytes * 2) return false;
+    const block = this.#block;
+    const at = this.#at;
+    for (let index = 0; index < bytes; index++) {
+      const high = HEX_DIGITS[value.charCodeAt(index * 2) & 0xff] ?? -1;
+      const low = HEX_DIGITS[value.charCodeAt(index * 2 + 1) & 0xff] ?? -1;
+      if (high < 0 || low < 0) return false;
+      block[at + index] = (high << 4) | low;
     }
+    this.#at = at + bytes;
+    return true;
   }
 
-  reader(position: number): ByteReader {
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((this.#starts[middle] ?? 0) <= position) low = middle;
-      else high = middle - 1;
-    }
-    return new ByteReader(this.#blocks[low] ?? Buffer.alloc(0), position - (this.#starts[low] ?? 0));
-  }
-
-  #open(size: number): void {
-    this.#start += this.#block.length;
-    this.#block = Buffer.allocUnsafeSlow(size);
-    this.#at = 0;
-    this.#blocks.push(this.#block);
-    this.#starts.push(this.#start);
-  }
-
-  /** A record outgrew the room that was left for it: its block is made larger, which happens to no ordinary record. */
-  #extend(size: number): void {
-    const grown = Buffer.allocUnsafeSlow(this.#block.length * 2 + size);
-    this.#block.copy(grown, 0, 0, this.#at);
-    this.#block = grown;
-    if (this.#blocks.length === 0) this.#starts.push(this.#start);
-    this.#blocks[Math.max(0, this.#blocks.length - 1)] = grown;
+  /** Reads at a place; `reader` is moved there, or a new one is made. */
+  reader(place: number, reader: ByteReader = new ByteReader()): ByteReader {
+    const block = this.#blocks[Math.floor(place / BLOCKS)];
+    reader.move(block ?? this.#block, place % BLOCKS);
+    return reader;
   }
 }
 
+/** Bytes that a text takes at most, its length included. */
+export function roomOf(value: string): number {
+  return value.length * 3 + 8;
+}
+
 export class ByteReader {
-  readonly #bytes: Buffer;
-  #at: number;
-  constructor(bytes: Buffer, at: number) {
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+
+  move(bytes: Buffer, at: number): void {
     this.#bytes = bytes;
     this.#at = at;
+  }
+
+  get offset(): number {
+    return this.#at;
+  }
+
+  seek(offset: number): void {
+    this.#at = offset;
+  }
+
+  /** Whether the next `size` bytes are those that `other` has before it. */
+  matches(other: ByteReader, size: number): boolean {
+    const [mine, theirs, from, to] = [this.#bytes, other.#bytes, this.#at, other.#at];
+    for (let index = 0; index < size; index++) {
+      if (mine[from + index] !== theirs[to + index]) return false;
+    }
+    return true;
+  }
+
+  skip(size: number): void {
+    this.#at += size;
+  }
+
+  skipText(): void {
+    const size = this.varint();
+    this.#at += size;
   }
 
   byte(): number {
@@ -108,7 +161,7 @@ export class ByteReader {
     let value = 0;
     let factor = 1;
     for (;;) {
-      const byte = this.byte();
+      const byte = this.#bytes[this.#at++] ?? 0;
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
       factor *= 0x80;
@@ -118,6 +171,16 @@ export class ByteReader {
   bigint(): bigint {
     this.#at += 8;
     return this.#bytes.readBigUInt64LE(this.#at - 8);
+  }
+
+  uint32(): number {
+    this.#at += 4;
+    return this.#bytes.readUInt32LE(this.#at - 4);
+  }
+
+  uint32BE(): number {
+    this.#at += 4;
+    return this.#bytes.readUInt32BE(this.#at - 4);
   }
 
   float(): number {
@@ -131,10 +194,14 @@ export class ByteReader {
     return this.#bytes.toString('utf8', this.#at - size, this.#at);
   }
 
+  /** A view, valid as long as the blocks are. */
+  bytes(): Buffer {
+    const size = this.varint();
+    this.#at += size;
+    return this.#bytes.subarray(this.#at - size, this.#at);
+  }
+
   hex(bytes: number): string {
-    const form = this.byte();
-    if (form === 0) return '';
-    if (form === 2) return this.text();
     this.#at += bytes;
     return this.#bytes.toString('hex', this.#at - bytes, this.#at);
   }

@@ -135,11 +135,17 @@ function slotOf(key: number): number {
 }
 
 /** 53 bits of a text (cyrb53 by bryc, public domain): for grouping only, never for identity. */
-export function hashOf(text: string, seed: number): number {
+export function hashOf(text: string, seed: number, more = ''): number {
   let one = 0xdead_beef ^ seed;
   let two = 0x41c6_ce57 ^ seed;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
+    one = Math.imul(one ^ code, 0x9e37_79b1);
+    two = Math.imul(two ^ code, 0x5f35_6495);
+  }
+  // The hash of the two texts as one, without making it.
+  for (let i = 0; i < more.length; i++) {
+    const code = more.charCodeAt(i);
     one = Math.imul(one ^ code, 0x9e37_79b1);
     two = Math.imul(two ^ code, 0x5f35_6495);
   }

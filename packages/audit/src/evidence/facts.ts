@@ -14,13 +14,15 @@ export interface FactContext {
   /** Every span of the input, by id. */
   readonly spans: SpanIndex;
   readonly rowOf: ReadonlyMap<string, SpanRow>;
-  /** Whether some call of the tool (see `toolKey`) shows effect stages. */
-  readonly usesEffect: (tool: string) => boolean;
+  /** Whether some call of the tool shows effect stages. */
+  readonly usesEffect: (service: string, tool: string) => boolean;
+  /** Told when somebody asks for an attribute whose value is not part of the shape of a row. */
+  readonly asked: () => void;
   readonly owes: (group: OperationGroup, judgement: Judgement) => Operation['owesReceipt'];
 }
 
-export function toolKey(call: CallGroup): string {
-  return JSON.stringify([call.server[0]?.service ?? '', call.tool ?? '']);
+export function toolKey(service: string, tool: string): string {
+  return JSON.stringify([service, tool]);
 }
 
 export function makeOperation(group: OperationGroup, judgement: Judgement, context: FactContext): Operation {
@@ -74,7 +76,7 @@ function makeCall(leg: Leg, context: FactContext): Call {
     retryOrigin: attributeOf(call.client, ATTR_RETRY_ORIGIN),
     deliveries: leg.deliveries.map((row) => row.at),
     flags: flagsOf(call.client),
-    usesEffect: context.usesEffect(toolKey(call)),
+    usesEffect: context.usesEffect(call.server[0]?.service ?? '', call.tool ?? ''),
     ...(call.endTimeUnixNano > 0n && !leg.open ? { endTimeUnixNano: call.endTimeUnixNano } : {}),
     ...(leg.continues === undefined ? {} : { continues: leg.continues }),
     ...(Number.isSafeInteger(attempt) ? { attempt } : {}),
@@ -94,6 +96,7 @@ function sideOf(leg: Leg, role: 'client' | 'server', context: FactContext): Side
       join: leg.call.join,
       context: span === undefined ? undefined : contextOf(span, leg.call, context),
       parentEnded: span === undefined ? undefined : parentEnded(span, context),
+      asked: context.asked,
     },
     derived,
   );

@@ -4,9 +4,12 @@
  */
 import type { Damage, InputGap, LogRecord, Sink, Span } from '../model.js';
 import type { Gap, Operation } from '../rule.js';
+import { AlikeRows } from './alike.js';
+import type { PackedRow } from './arena.js';
+import type { Brief } from './brief.js';
 import { cutRecords, cutRows } from './as-of.js';
 import { distinctCopies, joinLogs } from './copies.js';
-import { makeOperation } from './facts.js';
+import { makeOperation, toolKey } from './facts.js';
 import type { FactContext } from './facts.js';
 import { joinRows } from './joins.js';
 import { judge } from './judge.js';
@@ -17,6 +20,7 @@ import { isMcpSpan, rowOfLog, rowOfSpan } from './recognise.js';
 import type { LossRow, ReceiptRow } from './records.js';
 import type { SpanRow } from './rows.js';
 import { compareBig, comparePlaces, compareText } from './rows.js';
+import type { Shape } from './shapes.js';
 import { SpanIndex } from './span-index.js';
 import { EvidenceStore } from './store.js';
 import type { Group, OtherRecords } from './store.js';
@@ -51,6 +55,10 @@ export interface Verdicts {
   readonly groups: number;
   /** Judges one group; the same group gives equal operations every time. */
   judge(group: number): readonly JudgedOperation[];
+  /** Of a group that is one plain call: what stands for it. Undefined for a group that must be judged itself. */
+  brief(group: number): Brief | undefined;
+  /** How often a rule asked for an attribute that `brief` takes no account of. */
+  asked(): number;
   /** Losses and truncations of the whole input. */
   readonly gaps: readonly Gap[];
   readonly hasClient: boolean;
@@ -77,14 +85,28 @@ export function createEvidence(): Evidence {
   const gaps: Gap[] = [];
   const damages: Damage[] = [];
   const seen = new Seen();
+  const count = (source: string): void => {
+    counts.set(source, (counts.get(source) ?? 0) + 1);
+  };
+  const alike = new AlikeRows({
+    span(span, source, isMcp): void {
+      spans.add(span.spanId, source, (span.times[2] ?? 0) * 1e3 + (span.times[3] ?? 0) / 1e6);
+      if (isMcp) count(source);
+    },
+    row({ shape }, row): void {
+      seen.packed(shape, row);
+      store.addPacked(row, shape);
+    },
+    shapeOf: (row) => store.shapeOf(row),
+  });
 
   return {
+    alike,
     span(span: Span): void {
-      spans.add(span.spanId, span.at.source, span.endTimeUnixNano);
+      spans.add(span.spanId, span.at.source, Number(span.endTimeUnixNano) / 1e6);
       const row = rowOfSpan(span);
-      if (row !== undefined || isMcpSpan(span)) {
-        counts.set(span.at.source, (counts.get(span.at.source) ?? 0) + 1);
-      }
+      alike.learn(span, row);
+      if (row !== undefined || isMcpSpan(span)) count(span.at.source);
       if (row === undefined) return;
       seen.row(row);
       store.addRow(row);
@@ -118,11 +140,25 @@ export function createEvidence(): Evidence {
       const asOfUnixNano = options.asOfUnixNano ?? seen.latest(options.records);
       const isCut = options.asOfUnixNano !== undefined;
       const { roles } = seen;
+      let asked = 0;
+      const context: GroupContext = {
+        spans,
+        seen,
+        asOfUnixNano,
+        isCut,
+        gaps: inputGaps,
+        options,
+        asked: () => {
+          asked += 1;
+        },
+      };
       return {
         asOfUnixNano,
         groups: store.groups,
-        judge: (index) =>
-          judgeGroup(store.group(index), { spans, seen, asOfUnixNano, isCut, gaps: inputGaps, options }),
+        judge: (index) => judgeGroup(store.group(index), context),
+        asked: () => asked,
+        // What an earlier time or a grace period makes of a call depends on its times.
+        brief: (index) => (isCut || options.graceNano > 0n ? undefined : store.brief(index, spans)),
         gaps: inputGaps,
         hasClient: roles.has('client') || roles.has('tool'),
         hasServer: roles.has('server'),
@@ -135,9 +171,12 @@ export function createEvidence(): Evidence {
 /** What must be known of all rows before the first operation is judged. */
 class Seen {
   readonly roles = new Set<SpanRow['role']>();
-  /** Tools (service and name) that use `effect()`, with the first time that it was seen. */
-  readonly effectTools = new Map<string, bigint>();
+  /** Tools (by service, then name) that use `effect()`, with the first time that it was seen. */
+  readonly effectTools = new Map<string, Map<string, bigint>>();
   #latest = 0n;
+  /** The same of rows that came packed. */
+  #seconds = 0;
+  #nanos = 0;
 
   row(row: SpanRow): void {
     this.roles.add(row.role);
@@ -146,10 +185,32 @@ class Seen {
     for (const stage of row.stages) {
       if (stage.timeUnixNano > this.#latest) this.#latest = stage.timeUnixNano;
       if (stage.name !== 'server.effect_requested' || row.tool === undefined) continue;
-      const key = JSON.stringify([row.service, row.tool]);
-      const first = this.effectTools.get(key);
-      if (first === undefined || stage.timeUnixNano < first) this.effectTools.set(key, stage.timeUnixNano);
+      let tools = this.effectTools.get(row.service);
+      if (tools === undefined) this.effectTools.set(row.service, (tools = new Map<string, bigint>()));
+      const first = tools.get(row.tool);
+      if (first === undefined || stage.timeUnixNano < first) tools.set(row.tool, stage.timeUnixNano);
     }
+  }
+
+  /** A row of a likeness whose first row came by as `row`. */
+  packed(shape: Shape, { times }: PackedRow): void {
+    for (let at = 0; at < times.length; at += 2) {
+      const [seconds, nanos] = [times[at] ?? 0, times[at + 1] ?? 0];
+      if (seconds > this.#seconds || (seconds === this.#seconds && nanos > this.#nanos)) {
+        this.#seconds = seconds;
+        this.#nanos = nanos;
+      }
+    }
+    const { effectRequested } = shape;
+    const { service, tool } = shape.fixed;
+    if (effectRequested === -1 || tool === undefined) return;
+    const at = 4 + effectRequested * 2;
+    const first = this.effectTools.get(service)?.get(tool);
+    const [seconds, nanos] = [times[at] ?? 0, times[at + 1] ?? 0];
+    // Rounded to less than a microsecond; the exact time is made only where it may be the earlier one.
+    if (first !== undefined && seconds * 1e9 + nanos > Number(first) + 1_024) return;
+    const time = BigInt(seconds) * 1_000_000_000n + BigInt(nanos);
+    if (first !== undefined && time < first) this.effectTools.get(service)?.set(tool, time);
   }
 
   receipt({ receipt }: ReceiptRow): void {
@@ -162,7 +223,8 @@ class Seen {
       ...records.targets.map((row) => row.readAtUnixNano),
       ...records.outbox.map((row) => row.createdAtUnixNano),
     ];
-    return times.reduce((a, b) => (a > b ? a : b), this.#latest);
+    const packed = BigInt(this.#seconds) * 1_000_000_000n + BigInt(this.#nanos);
+    return [packed, ...times].reduce((a, b) => (a > b ? a : b), this.#latest);
   }
 }
 
@@ -174,6 +236,7 @@ interface GroupContext {
   readonly isCut: boolean;
   readonly gaps: readonly Gap[];
   readonly options: EvidenceOptions;
+  readonly asked: () => void;
 }
 
 function judgeGroup(found: Group, context: GroupContext): readonly JudgedOperation[] {
@@ -197,8 +260,10 @@ function judgeGroup(found: Group, context: GroupContext): readonly JudgedOperati
     rowOf: new Map(
       rows.filter((row) => row.spanId !== '').map((row) => [`${row.traceId}:${row.spanId}`, row]),
     ),
-    usesEffect: (tool) => {
-      const first = options.effectTools?.get(tool) ?? seen.effectTools.get(tool);
+    asked: context.asked,
+    usesEffect: (service, tool) => {
+      const first =
+        options.effectTools?.get(toolKey(service, tool)) ?? seen.effectTools.get(service)?.get(tool);
       return first !== undefined && first <= asOfUnixNano;
     },
     owes: (group, judgement) => owesReceipt(group, judgement, options),
@@ -271,6 +336,7 @@ function gapOfLoss(row: LossRow): Gap {
   return { kind: 'collector_loss', at: row.at, note: `${row.metric}${whose}: ${row.count}` };
 }
 
+export type { Brief } from './brief.js';
 export type { LossRow, ReceiptRow } from './records.js';
 export type { OtherRecords } from './store.js';
 export type { Judgement } from './judge.js';

@@ -63,7 +63,7 @@ export function rowOfSpan(span: Span): SpanRow | undefined {
     if (seq !== undefined) seqs.push(seq);
     const name = stageOfEvent(event.name);
     if (name !== undefined) {
-      stages.push({ name, timeUnixNano: event.timeUnixNano, seq, at: { ...at, event: event.name } });
+      stages.push({ name, timeUnixNano: event.timeUnixNano, seq, at: eventPlace(at, event.name) });
     }
     const digest = event.attributes[ATTR_RESULT_DIGEST];
     if (typeof digest === 'string') attributes[ATTR_RESULT_DIGEST] ??= digest;
@@ -102,6 +102,14 @@ export function rowOfSpan(span: Span): SpanRow | undefined {
     at,
     contested: false,
   };
+}
+
+/** A literal is made far faster than a spread, and nearly every place is one of a line. */
+function eventPlace(at: EvidenceRef, event: string): EvidenceRef {
+  const { source, line, offset, traceId = '', spanId = '' } = at;
+  return line !== undefined && offset === undefined
+    ? { source, line, traceId, spanId, event }
+    : { ...at, event };
 }
 
 interface Recognised {
@@ -201,15 +209,35 @@ export function rowOfLog(record: LogRecord): SpanRow | undefined {
 
 function keep(attributes: Attributes): Record<string, AttributeValue> {
   const kept: Record<string, AttributeValue> = {};
-  for (const [key, value] of Object.entries(attributes)) {
-    if (!KEPT.test(key) || CONTENT.test(key)) continue;
+  for (const key in attributes) {
+    const value = attributes[key];
+    if (value === undefined || !isKept(key)) continue;
     if (typeof value === 'string' && value.length > MAX_TEXT) continue;
     kept[key] = value;
   }
   return kept;
 }
 
-function seqOf(attributes: Attributes): number | undefined {
+const kept = new Map<string, boolean>();
+/** Names that are remembered; honest exports use a few dozen. */
+const MAX_NAMES = 1 << 12;
+
+/** Whether rows keep the attribute. */
+export function isKept(name: string): boolean {
+  let is = kept.get(name);
+  if (is === undefined) {
+    is = KEPT.test(name) && !CONTENT.test(name);
+    if (kept.size < MAX_NAMES) kept.set(name, is);
+  }
+  return is;
+}
+
+/** Whether the value of the attribute says what a span is, though no row keeps it. */
+export function namesTool(name: string): boolean {
+  return name === TRACELOOP_KIND || name === TRACELOOP_ENTITY;
+}
+
+export function seqOf(attributes: Attributes): number | undefined {
   const value = attributes[ATTR_STAGE_SEQ];
   const number = typeof value === 'bigint' || typeof value === 'string' ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 1 ? number : undefined;

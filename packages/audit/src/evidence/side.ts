@@ -14,6 +14,7 @@ import type {
 import { outcomeOfRow } from './outcome.js';
 import { byOrder, distinct } from './recognise.js';
 import type { SpanRow, StageRow } from './rows.js';
+import { SHAPING } from './shapes.js';
 import { compareBig, comparePlaces, compareText, listOf } from './rows.js';
 
 const TERMINAL = {
@@ -28,6 +29,8 @@ export interface SideRows {
   readonly join: JoinBasis;
   readonly context: SpanContextFact | undefined;
   readonly parentEnded: EvidenceRef | undefined;
+  /** Told when a rule asks for an attribute whose value is not part of the shape of a row. */
+  readonly asked?: () => void;
 }
 
 export function orderRows(rows: readonly SpanRow[]): readonly SpanRow[] {
@@ -218,6 +221,7 @@ export function makeSide(side: SideRows, derived?: SideOutcome): Side {
       return outcome;
     },
     attribute(key: string): Fact<unknown> {
+      if (!SHAPING.has(key) && rows.some((row) => Object.hasOwn(row.attributes, key))) side.asked?.();
       for (const row of rows) {
         if (Object.hasOwn(row.attributes, key)) {
           return { state: 'seen', value: row.attributes[key], at: row.at };

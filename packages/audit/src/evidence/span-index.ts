@@ -20,18 +20,24 @@ export class SpanIndex {
   readonly #sources: string[] = [];
 
   /** Span ids are 16 hex digits; anything else is not indexed. */
-  add(spanId: string, source: string, endTimeUnixNano: bigint): void {
-    const high = Number.parseInt(spanId.slice(0, 8), 16);
-    const low = Number.parseInt(spanId.slice(8), 16);
-    if (spanId.length !== 16 || Number.isNaN(high) || Number.isNaN(low) || (high === 0 && low === 0)) return;
+  add(spanId: string, source: string, endMs: number): void {
+    if (spanId.length !== 16) return;
+    const high = uint32Of(spanId, 0);
+    const low = uint32Of(spanId, 8);
+    if (high === -1 || low === -1 || (high === 0 && low === 0)) return;
     if (this.#size * 2 > this.#mask) this.#grow();
-    this.#put(high, low, Number(endTimeUnixNano) / 1e6, this.#sourceNumber(source));
+    this.#put(high, low, endMs, this.#sourceNumber(source));
   }
 
   get(spanId: string): IndexedSpan | undefined {
-    const high = Number.parseInt(spanId.slice(0, 8), 16);
-    const low = Number.parseInt(spanId.slice(8), 16);
-    if (spanId.length !== 16 || Number.isNaN(high) || Number.isNaN(low)) return undefined;
+    if (spanId.length !== 16) return undefined;
+    const high = uint32Of(spanId, 0);
+    const low = uint32Of(spanId, 8);
+    return high === -1 || low === -1 ? undefined : this.find(high, low);
+  }
+
+  /** By the two halves of the id. */
+  find(high: number, low: number): IndexedSpan | undefined {
     for (let slot = hash(high, low) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const found = this.#high[slot] ?? 0;
       const foundLow = this.#low[slot] ?? 0;
@@ -86,6 +92,18 @@ export class SpanIndex {
       if (high !== 0 || low !== 0) this.#put(high, low, ends[i] ?? 0, sources[i] ?? 0);
     }
   }
+}
+
+/** Eight lower-case hex digits as a number; -1 for anything else. */
+function uint32Of(text: string, from: number): number {
+  let value = 0;
+  for (let at = from; at < from + 8; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x30 && code <= 0x39) value = value * 16 + code - 0x30;
+    else if (code >= 0x61 && code <= 0x66) value = value * 16 + code - 0x57;
+    else return -1;
+  }
+  return value;
 }
 
 function hash(high: number, low: number): number {

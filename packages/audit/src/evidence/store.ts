@@ -3,14 +3,17 @@
  * input it gives one group at a time as objects.
  */
 import { ATTR_RECEIPT_ID } from '@waybill/core';
-import type { ParsedReceipt } from '@waybill/core';
-import type { EvidenceRef } from '../rule.js';
 import { RowArena } from './arena.js';
-import { ByteWriter } from './bytes.js';
+import type { PackedRow } from './arena.js';
+import { BriefReader } from './brief.js';
+import type { Brief } from './brief.js';
 import { Clusters, hashOf } from './clusters.js';
 import type { Records } from './operations.js';
 import type { BrokenReceipt, OutboxRow, ReceiptRow, TargetRow } from './records.js';
+import { ReceiptArena } from './receipt-arena.js';
 import type { SpanRow } from './rows.js';
+import type { Shape } from './shapes.js';
+import type { SpanIndex } from './span-index.js';
 import { textOf } from './rows.js';
 
 export interface Group {
@@ -34,10 +37,11 @@ type Item =
   | { readonly kind: 'outbox'; readonly row: OutboxRow }
   | { readonly kind: 'broken'; readonly row: BrokenReceipt };
 
+type Ids = Pick<SpanRow, 'callId' | 'operationId' | 'traceId' | 'spanId' | 'parentSpanId'>;
+
 export class EvidenceStore {
   readonly #rows = new RowArena();
-  readonly #receipts = new ByteWriter();
-  readonly #receiptPlaces: number[] = [];
+  readonly #receipts = new ReceiptArena();
   readonly #clusters = new Clusters();
   /** Rows of framework tools and of servers that nothing names: they may join what shares only their trace. */
   readonly #loose: number[] = [];
@@ -46,23 +50,38 @@ export class EvidenceStore {
   readonly #others: Item[] = [];
   #items: Uint32Array = new Uint32Array(0);
   #starts: Uint32Array = new Uint32Array(1);
+  #briefs: BriefReader | undefined;
 
   addRow(row: SpanRow): void {
-    const item = this.#clusters.add();
     this.#rows.add(row);
+    this.#index(row, textOf(row.attributes, ATTR_RECEIPT_ID), row.role);
+  }
+
+  /** As `addRow`, of a row that is packed already. */
+  addPacked(row: PackedRow, shape: Shape): void {
+    this.#rows.addPacked(row, shape);
+    const receipt = shape.varying[0] === ATTR_RECEIPT_ID ? row.varying[0] : undefined;
+    this.#index(row, typeof receipt === 'string' && receipt !== '' ? receipt : undefined, shape.fixed.role);
+  }
+
+  shapeOf(row: SpanRow): Shape | undefined {
+    return this.#rows.shapeOf(row);
+  }
+
+  #index(row: Ids, receipt: string | undefined, role: SpanRow['role']): void {
+    const item = this.#clusters.add();
     if (item >= this.#parents.length) {
       const grown = new Float64Array(this.#parents.length * 2);
       grown.set(this.#parents);
       this.#parents = grown;
     }
-    if (row.callId !== undefined) this.#link(item, row.callId, CALL);
-    if (row.operationId !== undefined) this.#link(item, row.operationId, OPERATION);
-    if (row.spanId !== '') this.#link(item, row.traceId + row.spanId, SPAN);
-    const receipt = textOf(row.attributes, ATTR_RECEIPT_ID);
+    const { callId, operationId, traceId, spanId, parentSpanId } = row;
+    if (callId !== undefined) this.#link(item, callId, CALL);
+    if (operationId !== undefined) this.#link(item, operationId, OPERATION);
+    if (spanId !== '') this.#clusters.link(item, hashOf(traceId, SPAN, spanId));
     if (receipt !== undefined) this.#link(item, receipt, RECEIPT);
-    this.#parents[item] = row.parentSpanId === '' ? 0 : hashOf(row.traceId + row.parentSpanId, SPAN);
-    const isLoose = row.role === 'tool' || (row.role === 'server' && row.callId === undefined);
-    if (isLoose) this.#loose.push(item);
+    this.#parents[item] = parentSpanId === '' ? 0 : hashOf(traceId, SPAN, parentSpanId);
+    if (role === 'tool' || (role === 'server' && callId === undefined)) this.#loose.push(item);
   }
 
   /** After the last row. Nothing can be added any more. */
@@ -94,12 +113,12 @@ export class EvidenceStore {
     const outbox: OutboxRow[] = [];
     const broken: BrokenReceipt[] = [];
     const rowCount = this.#rows.length;
-    const receiptCount = this.#receiptPlaces.length;
+    const receiptCount = this.#receipts.length;
     const end = this.#starts[index + 1] ?? 0;
     for (let at = this.#starts[index] ?? 0; at < end; at++) {
       const item = this.#items[at] ?? 0;
       if (item < rowCount) rows.push(this.#rows.get(item));
-      else if (item < rowCount + receiptCount) receipts.push(this.#receipt(item - rowCount));
+      else if (item < rowCount + receiptCount) receipts.push(this.#receipts.get(item - rowCount));
       else {
         const other = this.#others[item - rowCount - receiptCount];
         if (other?.kind === 'target') targets.push(other.row);
@@ -108,6 +127,14 @@ export class EvidenceStore {
       }
     }
     return { rows, records: { receipts, targets, outbox, broken } };
+  }
+
+  /** What stands for the group where it is a plain call; see `Brief`. After `finish`. */
+  brief(index: number, spans: SpanIndex): Brief | undefined {
+    this.#briefs ??= new BriefReader(this.#rows, this.#receipts, spans);
+    const from = this.#starts[index] ?? 0;
+    const size = (this.#starts[index + 1] ?? 0) - from;
+    return this.#briefs.read(this.#items, from, size);
   }
 
   #link(item: number, text: string, kind: number): void {
@@ -144,12 +171,7 @@ export class EvidenceStore {
     if (operationId !== undefined) this.#link(item, operationId, OPERATION);
     if (callId !== undefined) this.#link(item, callId, CALL);
     this.#link(item, receiptId, RECEIPT);
-    this.#receiptPlaces.push(this.#receipts.length);
-    this.#receipts.text(encode(row));
-  }
-
-  #receipt(index: number): ReceiptRow {
-    return decode(this.#receipts.reader(this.#receiptPlaces[index] ?? 0).text());
+    this.#receipts.add(row);
   }
 
   #addOther(other: Item, operationId: string | undefined, callId: string | undefined): void {
@@ -163,20 +185,4 @@ export class EvidenceStore {
 
 function requestKey(row: SpanRow): string {
   return `${row.traceId}:${row.rpcId ?? ''}:${row.tool ?? ''}`;
-}
-
-/** JSON of the values; the one bigint as text. Undefined members are left out and come back as undefined. */
-function encode({ receipt, at }: ReceiptRow): string {
-  const { atUnixNano, ...rest } = receipt;
-  return JSON.stringify([rest, atUnixNano === undefined ? null : String(atUnixNano), at]);
-}
-
-/** What was encoded here, and nothing else, is decoded here; hence the assertion. */
-function decode(text: string): ReceiptRow {
-  const [rest, time, at] = JSON.parse(text) as [
-    Omit<ParsedReceipt, 'atUnixNano'>,
-    string | null,
-    EvidenceRef,
-  ];
-  return { receipt: { ...rest, atUnixNano: time === null ? undefined : BigInt(time) }, at };
 }

@@ -136,6 +136,7 @@ function eachRecord(
     reading.damage(`${signal} that are no list`, EXPORT_AGAIN);
     return;
   }
+  reading.group(resource, scope);
   for (const record of records) visit(record, resource, scope);
 }
 
@@ -154,6 +155,7 @@ export function readSpan(
     reading.damage('a span that is no object', EXPORT_AGAIN);
     return;
   }
+  if (enveloped && reading.takesAlike(raw)) return;
   const attributes = raw['attributes'];
   if (!reading.wants(raw['name'], attributes, scope, resource)) return;
   const traceId = id(raw['traceId'] ?? raw['trace_id'], 16, 'trace id', reading);

@@ -1,7 +1,9 @@
 /** The state of one input while it is read: where the reader is, what it has counted, whom it tells. */
 import type { Damage, InputGap, LogRecord, Resource, Scope, Sink, Span, SpanPeek } from '../model.js';
 import type { EvidenceRef } from '../rule.js';
-import { isObject } from './exact-json.js';
+import { AlikeSpans } from './alike.js';
+import type { AlikeRoot } from './alike.js';
+import { isObject, type JsonObject } from './exact-json.js';
 import type { ReadLimits } from './limits.js';
 
 /** Shared objects kept per input before the cache starts afresh: distinct resources are few in honest exports. */
@@ -29,6 +31,8 @@ export class Reading {
   private delivered = 0;
   private skip = 0;
   private readonly resources = new Map<string, Resource>();
+  private readonly alikes: AlikeSpans | undefined;
+  private alikeRoot: AlikeRoot | undefined = undefined;
   private readonly peek = new Peek();
   private readonly scopes = new Map<string, Scope>();
 
@@ -36,6 +40,28 @@ export class Reading {
     this.id = id;
     this.sink = sink;
     this.limits = limits;
+    const { alike } = sink;
+    this.alikes = alike === undefined ? undefined : new AlikeSpans((name) => alike.useOf(name));
+  }
+
+  /** Begins a list of spans of one resource and scope. */
+  group(resource: Resource, scope: Scope): void {
+    const service = resource.serviceName;
+    this.alikeRoot = this.alikes?.root(`${service.length} ${service} ${scope.name}`);
+  }
+
+  /** Whether the sink took the span as one that is like others; else it has to be read. */
+  takesAlike(raw: JsonObject): boolean {
+    const { alikes, alikeRoot: root, sink, id } = this;
+    const alike = root && alikes?.of(raw, root);
+    if (alikes === undefined || alike === undefined) return false;
+    const isDue = this.delivered >= this.skip;
+    alikes.span.line = this.line;
+    alikes.span.offset = this.offset;
+    if (isDue && sink.alike?.take(alike, alikes.span, id) !== true) return false;
+    this.delivered += 1;
+    if (isDue) this.spans += 1;
+    return true;
   }
 
   at(traceId: string, spanId: string): EvidenceRef {

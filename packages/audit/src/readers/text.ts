@@ -1,5 +1,5 @@
 /** Records of text inputs: parsed, exactly where numbers would be rounded, and handed to their format. */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { parseExact, type Json } from './exact-json.js';
 import { JsonRecords } from './json-records.js';
 import type { RecordHandler, RecordProblem } from './record-handler.js';
@@ -104,7 +104,8 @@ export function readJsonRecord(bytes: Buffer, reading: Reading): void {
 
 /** False, with nothing read, when the bytes are not JSON. */
 function readJson(bytes: Buffer, reading: Reading, complaints: Complaints): boolean {
-  const text = bytes.toString('utf8');
+  // The same text, made several times faster.
+  const text = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
   let root: Json;
   try {
     root = reading.exact ? parseExact(text) : (JSON.parse(text) as Json);

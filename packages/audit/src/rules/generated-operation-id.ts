@@ -25,6 +25,7 @@ export const generatedOperationId: Rule = defineRule({
         const call = operation.calls.find(mayHaveEffect);
         if (call === undefined) return;
         if (operation.operationId !== undefined && operation.idSource !== 'generated') return;
+        context.keep();
         const known = tools.get(toolOf(call));
         if (known === undefined) tools.set(toolOf(call), { count: 1, first: { operation, call } });
         else {

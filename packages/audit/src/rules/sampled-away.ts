@@ -19,6 +19,7 @@ export const sampledAway: Rule = defineRule({
       operation(operation) {
         const gap = operation.gaps.find((candidate) => candidate.kind === 'unsampled');
         if (gap === undefined) return;
+        context.keep();
         count += 1;
         if (!first || compare(operation.key, first.operation.key) < 0) first = { operation, gap };
       },

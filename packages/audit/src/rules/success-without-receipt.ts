@@ -40,6 +40,7 @@ export const successWithoutReceipt: Rule = defineRule({
         const call = successfulCall(operation);
         if (call === undefined) return;
         if (operation.owesReceipt === 'undeclared') {
+          context.keep();
           const known = undeclared.get(toolOf(call));
           if (known === undefined) undeclared.set(toolOf(call), { calls: 1, first: { operation, call } });
           else {

@@ -34,6 +34,7 @@ export function visit<O>(
     options: options ?? rule.meta.defaultOptions,
     asOfUnixNano,
     graceNano,
+    keep: () => undefined,
     report(report) {
       const template = rule.meta.messages[report.messageId];
       if (template === undefined) {

@@ -1,5 +1,7 @@
+import canonicalize from 'canonicalize';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CanonicalError, canonicalBytes, canonicalJson, duplicateKey } from './canonical.js';
+import { CanonicalError, canonicalBytes, canonicalJson, duplicateKey, hasDistinctKeys } from './canonical.js';
 
 describe('canonicalJson', () => {
   const forms: readonly [string, unknown, string][] = [
@@ -72,4 +74,38 @@ describe('duplicateKey', () => {
   it.each(cases)('%s: %s', (text, expected) => {
     expect(duplicateKey(text)).toBe(expected);
   });
+});
+
+const flat = fc.dictionary(
+  fc.oneof(fc.string(), fc.constantFrom('2', '10', '__proto__', 'toJSON', '\ufb33', '\u{1f600}')),
+  fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean(), fc.constant(null), fc.constant(-0)),
+);
+
+it('writes what holds nothing nested as the library does', () => {
+  fc.assert(
+    fc.property(flat, (value) => {
+      expect(canonicalJson(value)).toBe(canonicalize(value));
+    }),
+  );
+});
+
+it('counts no text as one with distinct keys that names a member twice', () => {
+  const member = fc.tuple(
+    fc.constantFrom('a', 'b', 'c', '"', '":'),
+    fc.oneof(fc.constantFrom('x', '":', ','), fc.nat()),
+  );
+  const texts = fc.array(member, { maxLength: 5 }).map((members) => {
+    const written = members.map(([key, value]) => `${JSON.stringify(key)} :${JSON.stringify(value)}`);
+    return `{${written.join(', ')}}`;
+  });
+  let counted = 0;
+  fc.assert(
+    fc.property(texts, (text) => {
+      if (!hasDistinctKeys(text, JSON.parse(text) as Record<string, unknown>)) return;
+      counted += 1;
+      expect(duplicateKey(text)).toBeUndefined();
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(counted).toBeGreaterThan(50);
 });

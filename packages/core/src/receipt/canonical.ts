@@ -44,9 +44,24 @@ const serialize: (value: unknown) => string | undefined = (() => {
  */
 export function canonicalJson(value: unknown, options: CanonicalOptions = {}): string {
   assertCanonical(value, '$', options.fractions ?? 'refuse', 0);
-  const text = serialize(value);
+  const text = flatText(value) ?? serialize(value);
   if (text === undefined) throw new CanonicalError('$', 'there is nothing to write');
   return text;
+}
+
+/** The canonical text of what holds nothing nested, as nearly every receipt does: a few times faster. */
+function flatText(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return undefined;
+  const members = value as Readonly<Record<string, unknown>>;
+  let text = '';
+  for (const key of Object.keys(members).sort()) {
+    const member = members[key];
+    if (typeof member === 'object' && member !== null) return undefined;
+    if (member === undefined) continue;
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${JSON.stringify(member)}`;
+  }
+  return `{${text}}`;
 }
 
 /** UTF-8 bytes of {@link canonicalJson}. */
@@ -104,6 +119,23 @@ function assertNumber(value: number, path: string, fractions: 'refuse' | 'allow'
       `${value} is no integer below 2^53; write it as text, readers would disagree about its digits`,
     );
   }
+}
+
+/**
+ * Whether a JSON text surely names no member twice, told by counting: in the text of an object that holds nothing nested
+ * and no escapes, every member has two quotes, and every text value two more.
+ */
+export function hasDistinctKeys(validJson: string, parsed: Readonly<Record<string, unknown>>): boolean {
+  if (validJson.includes('\\')) return false;
+  let owed = 0;
+  for (const key of Object.keys(parsed)) {
+    const member = parsed[key];
+    if (typeof member === 'object' && member !== null) return false;
+    owed += typeof member === 'string' ? 4 : 2;
+  }
+  let quotes = 0;
+  for (let at = validJson.indexOf('"'); at !== -1; at = validJson.indexOf('"', at + 1)) quotes += 1;
+  return quotes === owed;
 }
 
 /** Where a JSON text names one member twice, for instance `$.target.id`; undefined when it does not. */

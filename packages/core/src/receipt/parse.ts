@@ -2,8 +2,8 @@
  * One line of a receipts file to one receipt, whatever its form: a plain receipt, a bare statement, or a signed
  * envelope. Lines come from outside and may be damaged or hostile: nothing here throws.
  */
-import { createHash } from 'node:crypto';
-import { canonicalJson, duplicateKey } from './canonical.js';
+import { hash } from 'node:crypto';
+import { canonicalJson, duplicateKey, hasDistinctKeys } from './canonical.js';
 import { RECEIPT_PAYLOAD_TYPE, strictBase64, verifySignature } from './envelope.js';
 import type { KeySource } from './envelope.js';
 import { plainReceipt } from './plain.js';
@@ -105,8 +105,7 @@ function parse(line: string, options: ParseOptions): ParsedReceipt | InvalidRece
   if (size > MAX_RECEIPT_BYTES) return tooLarge(size, value);
   const plain = plainReceipt(value);
   if (typeof plain === 'string') return invalid('bad_field', plain, claimOf(value));
-  const receiptId =
-    plain.receiptId ?? `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;
+  const receiptId = plain.receiptId ?? `sha256:${hash('sha256', canonical(value))}`;
   return { ...plain, receiptId };
 }
 
@@ -122,7 +121,7 @@ function readJson(text: string): { readonly value: Members } | InvalidReceipt {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return invalid('not_a_receipt', 'a receipt is a JSON object');
   }
-  const twice = duplicateKey(text);
+  const twice = hasDistinctKeys(text, value as Members) ? undefined : duplicateKey(text);
   if (twice !== undefined) {
     return invalid(
       'duplicate_key',
