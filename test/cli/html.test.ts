@@ -22,7 +22,7 @@ const hostile = '</script><script>document.title = "owned"</script><img src=x on
 const operations = Array.from({ length: COUNT }, (_, index) =>
   buildReportOperation({
     key: `op-${String(index).padStart(5, '0')}`,
-    tool: index === 1 ? hostile : (['set_status', 'charge'][index % 2] ?? ''),
+    tool: index === 1 ? hostile : index === 2 ? `pay\u202Eevil` : (['set_status', 'charge'][index % 2] ?? ''),
     verdict: index % 10 === 4 ? 'false_success' : 'verified_done',
     calls: [buildReportCall({ callId: `c-${index}` })],
   }),
@@ -90,6 +90,26 @@ describe.skipIf(executable === undefined)('the HTML report of 10,000 operations 
     expect(await page.title()).toMatch(/^Waybill: /);
     expect(await page.locator('#rows tr').nth(1).innerText()).toContain('</script>');
     expect(await page.locator('#rows img').count()).toBe(0);
+  });
+
+  test('a character that reorders text is written out', async () => {
+    expect(await page.locator('#rows tr').nth(2).innerText()).toContain('pay\\u202eevil');
+  });
+
+  test('a filter that fits nothing says so, and how to go back', async () => {
+    await page.locator('#search').fill('no such operation');
+    expect(await page.locator('#rows').innerText()).toContain('No operation fits');
+    await page.locator('#rows button', { hasText: 'Show all' }).click();
+    expect(await shown()).toBe('200 of 10000 operations shown, 10000 in all');
+  });
+
+  test('at 400 pixels every verdict is in sight and nothing is wider than the page', async () => {
+    await page.setViewportSize({ width: 400, height: 900 });
+    const box = await page.locator('#rows td[data-label="verdict"]').first().boundingBox();
+    expect(box?.x).toBeLessThan(100);
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(400);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(400);
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   test('verdict, rule and search narrow the table, and the counts follow', async () => {

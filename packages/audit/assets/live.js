@@ -8,9 +8,9 @@ let latest;
 
 const tone = {
   verified_done: 'good',
-  verified_not_done: 'good',
+  verified_not_done: 'wait',
   no_effect_expected: 'good',
-  not_delivered: 'good',
+  not_delivered: 'wait',
   open: 'wait',
   executed_receipt_pending: 'wait',
   unknown_needs_reconciliation: 'doubt',
@@ -20,9 +20,17 @@ const tone = {
   evidence_conflict: 'bad',
 };
 
+/** Characters that are not seen but reorder or hide others, written out. */
+function shownText(text) {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 function element(name, text, className) {
   const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) made.textContent = shownText(text);
   if (className) made.className = className;
   return made;
 }
@@ -45,7 +53,17 @@ function head(data) {
   byId('health').textContent = parts.join(' · ');
 }
 
+/** The figures are drawn anew every two seconds; a chip that had the focus of the keyboard keeps it. */
 function chips(data) {
+  const focused = document.activeElement?.dataset?.chip;
+  drawChips(data);
+  if (focused === undefined) return;
+  for (const button of document.querySelectorAll('button[data-chip]')) {
+    if (button.dataset.chip === focused) button.focus();
+  }
+}
+
+function drawChips(data) {
   const verdicts = Object.entries(data.counts.verdicts).filter(([, count]) => count > 0);
   byId('verdicts').replaceChildren(
     ...verdicts.map(([verdict, count]) => {
@@ -56,6 +74,7 @@ function chips(data) {
       );
       button.type = 'button';
       button.title = words[verdict] ?? '';
+      button.dataset.chip = verdict;
       button.setAttribute('aria-pressed', String(chosen === verdict));
       button.addEventListener('click', () => {
         chosen = chosen === verdict ? '' : verdict;
@@ -74,6 +93,7 @@ function chips(data) {
           const button = element('button', `${rule} ${count.toLocaleString('en')}`, `chip ${className}`);
           button.type = 'button';
           button.title = level;
+          button.dataset.chip = key;
           button.addEventListener('click', () => {
             search.value = search.value === rule ? '' : rule;
             render();
@@ -83,31 +103,43 @@ function chips(data) {
   );
 }
 
+/** A cell; on a narrow screen, where rows are stacked, its label stands before it. */
+function cell(label, text, className) {
+  const made = element('td', text, className);
+  made.dataset.label = label;
+  return made;
+}
+
 function row(change) {
   const made = element('tr');
-  made.append(element('td', new Date(change.at).toISOString().slice(11, 19), 'mono time'));
-  made.append(element('td', change.key ?? '', 'mono key'));
-  made.append(element('td', change.tool ?? ''));
-  made.append(element('td', change.told ?? ''));
-  made.append(element('td', change.effect ?? ''));
-  const verdict = element('td');
-  verdict.append(element('strong', change.verdict ?? '', tone[change.verdict] ?? ''));
+  made.append(cell('judged', new Date(change.at).toISOString().slice(11, 19), 'mono time'));
+  made.append(cell('operation', change.key ?? '-', 'mono key'));
+  made.append(cell('tool', change.tool ?? '-'));
+  // Broken after a slash: `STREAM_INCOMPLETE/closed_before_response` is wider than its column.
+  const told = cell('told');
+  for (const part of (change.told ?? '-').split(/(?<=\/)/)) told.append(shownText(part), element('wbr'));
+  made.append(told);
+  made.append(cell('effect', change.effect ?? '-'));
+  const verdict = cell('verdict');
+  verdict.append(element('strong', change.verdict ?? '-', tone[change.verdict] ?? ''));
   if (change.previous !== null && change.previous !== change.verdict) {
     verdict.append(element('div', `was ${change.previous}`, 'soft'));
   }
   if (change.action !== null && change.action !== 'none')
-    verdict.append(element('div', change.action, 'soft'));
+    verdict.append(element('div', `do: ${change.action}`, 'soft'));
   made.append(verdict);
-  const findings = element('td');
+  const findings = cell('findings', undefined, 'findings');
+  if (change.findings.length === 0) findings.append('-');
   for (const { rule, level, message } of change.findings) {
     const line = element('div');
     line.append(element('b', rule, level === 'error' ? 'bad' : level === 'warning' ? 'doubt' : 'soft'));
-    line.append(` ${message}`);
+    line.append(` ${shownText(message)}`);
     findings.append(line);
   }
   made.append(findings);
-  made.append(element('td', change.traceId.slice(0, 16), 'mono soft trace'));
-  made.lastChild.title = change.traceId;
+  const trace = cell('trace', change.traceId.slice(0, 16) || '-', 'mono soft trace');
+  trace.title = change.traceId;
+  made.append(trace);
   return made;
 }
 
@@ -120,12 +152,25 @@ function matches(change) {
   );
 }
 
+function nothing(changes) {
+  const made = element('tr');
+  const text =
+    changes === 0
+      ? 'Nothing was judged since the start. Send OTLP to this address: OTEL_EXPORTER_OTLP_ENDPOINT=' +
+        location.origin
+      : 'No change fits what is chosen above.';
+  const only = element('td', text, 'soft');
+  only.colSpan = 8;
+  made.append(only);
+  return made;
+}
+
 function render() {
   if (latest === undefined) return;
   head(latest);
   chips(latest);
   const shown = latest.changes.filter(matches);
-  byId('rows').replaceChildren(...shown.map(row));
+  byId('rows').replaceChildren(...(shown.length === 0 ? [nothing(latest.changes.length)] : shown.map(row)));
   byId('shown').textContent =
     `${shown.length} of the latest ${latest.changes.length} changes; all of them are in ${latest.eventFile}`;
 }

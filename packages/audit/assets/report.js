@@ -34,18 +34,36 @@
     findingsOf.get(key).push(finding);
   }
 
+  /** Characters that are not seen but reorder or hide others, written out. */
+  function shownText(text) {
+    return text.replace(
+      /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+      (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, '0')}`,
+    );
+  }
+
   /** An element with attributes and children; text is only ever text. */
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
+    made.append(...children.map((child) => (typeof child === 'string' ? shownText(child) : child)));
     return made;
+  }
+
+  /** A cell; on a narrow screen, where rows are stacked, its label stands before it. */
+  function cell(label, className, ...children) {
+    return element('td', { 'data-label': label, class: className }, ...children);
+  }
+
+  /** Text that may be broken after a slash: `STREAM_INCOMPLETE/closed_before_response` is wider than its column. */
+  function breakable(text) {
+    return text.split(/(?<=\/)/).flatMap((part, index) => (index === 0 ? [part] : [element('wbr'), part]));
   }
 
   function drawn(name, attributes, ...children) {
     const made = document.createElementNS(SVG, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children);
+    made.append(...children.map((child) => (typeof child === 'string' ? shownText(child) : child)));
     return made;
   }
 
@@ -198,7 +216,7 @@
         { class: 'soft' },
         `row ${operation.rule} (${operation.reason}); to do: ${operation.action}; effects: ${atLeast === atMost ? atLeast : `${atLeast} to ${atMost}`}; evidence ${operation.evidenceState}; assurance ${operation.assurance}; run ${operation.runId ?? '-'}; id from ${operation.idSource ?? 'nobody'}`,
       ),
-      timeline(operation),
+      element('div', { class: 'scroll', tabindex: '0' }, timeline(operation)),
       element('p', { class: 'soft' }, 'Each lane is drawn by the clock of its own host.'),
       element('h2', {}, 'Calls'),
       element('ul', {}, ...operation.calls.map(callItem)),
@@ -279,9 +297,25 @@
       if (rule === '') return true;
       return (findingsOf.get(operation.key) ?? []).some((finding) => finding.rule === rule);
     });
-    rows.replaceChildren();
+    rows.replaceChildren(...(matching.length === 0 && report.operations.length > 0 ? [nothing()] : []));
     rendered = 0;
     showMore();
+  }
+
+  function nothing() {
+    const clear = element('button', { type: 'button' }, 'Show all operations');
+    clear.addEventListener('click', () => {
+      search.value = '';
+      ruleFilter.value = '';
+      for (const button of verdictButtons) button.setAttribute('aria-pressed', 'false');
+      select();
+      search.focus();
+    });
+    return element(
+      'tr',
+      {},
+      element('td', { colspan: '6' }, 'No operation fits what is chosen above. ', clear),
+    );
   }
 
   function showMore() {
@@ -309,12 +343,12 @@
     const row = element(
       'tr',
       {},
-      element('td', {}, open),
-      element('td', {}, operation.tool ?? '-'),
-      element('td', {}, operation.told ?? '-'),
-      element('td', {}, operation.effectKind === 'read' ? 'read' : operation.effect),
-      element('td', { class: tones[operation.verdict] }, operation.verdict),
-      element('td', {}, remarks(operation) || '-'),
+      cell('operation', '', open),
+      cell('tool', '', operation.tool ?? '-'),
+      cell('told', '', ...breakable(operation.told ?? '-')),
+      cell('effect', '', operation.effectKind === 'read' ? 'read' : operation.effect),
+      cell('verdict', tones[operation.verdict], operation.verdict),
+      cell('findings', '', remarks(operation) || '-'),
     );
     let opened = null;
     open.addEventListener('click', () => {

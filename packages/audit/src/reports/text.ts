@@ -114,8 +114,8 @@ export function summarySentence(report: AuditReport): string {
   if (undecided > 0) parts.push(`${undecided} not decided by this evidence`);
   const others = total - done - reads - wrong - undecided;
   if (others > 0) parts.push(`${others} open, pending or not done`);
-  const found = SEVERITIES.filter((level) => findings[level] > 0).map(
-    (level) => `${findings[level]} ${level}`,
+  const found = SEVERITIES.filter((level) => findings[level] > 0).map((level) =>
+    level === 'info' ? `${findings.info} info` : plural(findings[level], level),
   );
   return `Of ${plural(total, 'operation')}: ${parts.join(', ')}. Findings: ${found.length === 0 ? 'none' : found.join(', ')}.`;
 }
