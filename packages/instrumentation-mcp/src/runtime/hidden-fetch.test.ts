@@ -17,7 +17,7 @@ beforeAll(() => {
 afterEach(() => harness.reset());
 afterAll(() => harness.stop());
 
-type Reply = (response: ServerResponse, id: unknown) => void;
+type Reply = (response: ServerResponse, id: unknown, path: string | undefined) => void;
 
 const message = (id: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } });
@@ -78,6 +78,16 @@ const REPLIES: readonly {
     timeout: 300,
   },
   {
+    what: 'a redirect as one hand-over',
+    reply: (response, id, path) => {
+      if (path === '/other') json(200, message)(response, id, path);
+      else response.writeHead(307, { location: '/other' }).end();
+    },
+    outcome: 'TOOL_SUCCESS',
+    stages: ['client.sent', 'client.result_received'],
+    status: 200,
+  },
+  {
     what: '503',
     reply: json(503, () => '{}'),
     outcome: 'HTTP_ERROR',
@@ -109,7 +119,7 @@ describe.each(HIDDEN)('a transport $what', ({ make }) => {
         return;
       }
       const { id, method } = JSON.parse(await bodyOf(request)) as { id?: unknown; method: string };
-      if (method === 'tools/call') reply(response, id);
+      if (method === 'tools/call') reply(response, id, request.url);
       else if (id === undefined) response.writeHead(202).end();
       else {
         const result = {
@@ -117,7 +127,7 @@ describe.each(HIDDEN)('a transport $what', ({ make }) => {
           capabilities: { tools: {} },
           serverInfo: { name: 's', version: '1' },
         };
-        json(200, () => JSON.stringify({ jsonrpc: '2.0', id, result }))(response, id);
+        json(200, () => JSON.stringify({ jsonrpc: '2.0', id, result }))(response, id, request.url);
       }
     });
     const client = new v1Client.Client({ name: 'c', version: '1' });

@@ -24,6 +24,7 @@ export function watchHiddenFetch(core: RuntimeCore): void {
   if (watched.has(core)) return;
   watched.add(core);
   const legs = new WeakMap<object, ClientLeg>();
+  const redirected = new WeakSet<ClientLeg>();
   const legOf = (message: unknown): ClientLeg | undefined => {
     const request = read(message, 'request');
     const leg = typeof request === 'object' && request !== null ? legs.get(request) : undefined;
@@ -37,7 +38,8 @@ export function watchHiddenFetch(core: RuntimeCore): void {
       if (typeof request !== 'object' || request === null || !isPost(request, leg.connection.transport))
         return;
       legs.set(request, leg);
-      recordSent(leg);
+      // Fetch repeats the bytes on its own after a redirect: one hand-over.
+      if (!redirected.delete(leg)) recordSent(leg);
     });
   });
   subscribe('undici:request:headers', (message) => {
@@ -45,8 +47,11 @@ export function watchHiddenFetch(core: RuntimeCore): void {
       const leg = legOf(message);
       const response = read(message, 'response');
       const status = read(response, 'statusCode');
-      // A redirect is followed by fetch itself.
-      if (leg === undefined || typeof status !== 'number' || (status >= 300 && status < 400)) return;
+      if (leg === undefined || typeof status !== 'number') return;
+      if (status >= 300 && status < 400) {
+        redirected.add(leg);
+        return;
+      }
       const headers = read(response, 'headers');
       leg.httpStatus = status;
       noteStatus(leg, status);
