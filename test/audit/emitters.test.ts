@@ -1,22 +1,11 @@
 /** Spans of other instrumentations: one of each, made after what their code writes; nothing here is copied from them. */
 import { audit } from '@waybill/audit';
 import type { AuditReport } from '@waybill/audit';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { CALL, EMITTER_ROWS, SITUATIONS, emittedIn } from './emitters.js';
+import type { Emitted, EmitterRow } from './emitters.js';
 import { asSource } from './inputs.js';
-
-type Values = Readonly<Record<string, string | number | boolean>>;
-interface Emitted {
-  readonly scope: string;
-  readonly name: string;
-  readonly kind: 1 | 2 | 3;
-  readonly attributes: Values;
-  readonly error?: boolean;
-  /** Type of an exception event. */
-  readonly exception?: string;
-  readonly child?: boolean;
-}
-
-const CALL = { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'get_weather' };
 
 function spanOf(emitted: Emitted, index: number): unknown {
   const value = (each: string | number | boolean): unknown =>
@@ -263,4 +252,48 @@ describe('outcomes of other instrumentations', () => {
     const ambiguous = await auditOf(client, server, server);
     expect(ambiguous.operations.length).toBe(3);
   });
+});
+
+// --- the table of docs/audit-inputs.md
+
+/** Outcome that is derived from what was written; `-` where none is, and nothing where there is no such span. */
+async function cellsOf(row: EmitterRow): Promise<readonly string[]> {
+  const cells: string[] = [];
+  for (const situation of SITUATIONS) {
+    const emitted = emittedIn(row, situation);
+    if (emitted === undefined) {
+      cells.push('');
+      continue;
+    }
+    const report = await auditOf(emitted);
+    const side = report.operations.at(0)?.calls[0]?.[row.side];
+    if (side === undefined || side === null) throw new Error(`${row.emitter}: no span was recognised`);
+    if (side.outcome !== null && side.source !== 'derived') throw new Error(`${row.emitter}: not marked`);
+    cells.push(side.outcome ?? '-');
+  }
+  return cells;
+}
+
+test('the page shows what can be derived of each emitter in each situation', async () => {
+  const page = readFileSync(new URL('../../docs/audit-inputs.md', import.meta.url), 'utf8');
+  const shown = page
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    );
+  const wanted = [['emitter', 'side', ...SITUATIONS]];
+  for (const row of EMITTER_ROWS) wanted.push([row.emitter, row.side, ...(await cellsOf(row))]);
+  const from = shown.findIndex(([first]) => first === 'emitter');
+  expect(shown.slice(from).filter((cells) => !cells.every((cell) => /^-{3,}$/.test(cell)))).toEqual(wanted);
+});
+
+test('seven emitters and the conventions themselves have rows, and every situation is in some row', () => {
+  expect(new Set(EMITTER_ROWS.map(({ emitter }) => emitter)).size).toBe(8);
+  for (const situation of SITUATIONS) {
+    expect(EMITTER_ROWS.some((row) => emittedIn(row, situation) !== undefined)).toBe(true);
+  }
 });
