@@ -7,6 +7,7 @@ const exclude = [
   'test/conformance/**',
   'test/heavy/**',
   'test/wire/**',
+  'test/matrix/**',
   'test/crash/**',
   // The long plays against the real SDK clients: `npm run test:wire`.
   'packages/instrumentation-mcp/src/runtime/probes.test.ts',

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { npm, pack } from '../programs/install.js';
+import { BUN, DENO } from './setups.js';
 import type { McpSdk, OtelLine, Packages } from './setups.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -42,9 +43,45 @@ async function install(name: string, packages: Packages): Promise<string> {
     await npm(['install', '--ignore-scripts', '--prefer-offline'], folder);
     writeFileSync(stamp, wanted);
   }
+  copyPrograms(folder);
+  return folder;
+}
+
+function copyPrograms(folder: string): void {
   for (const file of readdirSync(PROGRAMS)) cpSync(join(PROGRAMS, file), join(folder, file));
   cpSync(OTEL_MJS, join(folder, 'otel.mjs'));
-  return folder;
+}
+
+/** A package of its own inside `folder` that declares nothing and finds everything in the `node_modules` around it. */
+export function apartIn(folder: string): string {
+  const apart = join(folder, 'apart');
+  mkdirSync(apart, { recursive: true });
+  writeFileSync(join(apart, 'package.json'), JSON.stringify({ name: 'apart', private: true }));
+  copyPrograms(apart);
+  return apart;
+}
+
+/** Executables of Bun and Deno, out of their npm packages for this platform. */
+export async function otherRuntimes(): Promise<{ readonly bun: string; readonly deno: string }> {
+  const folder = join(CACHE, `bun-${BUN}-deno-${DENO}`);
+  const modules = join(folder, 'node_modules');
+  if (!existsSync(join(modules, '.waybill-installed'))) {
+    mkdirSync(folder, { recursive: true });
+    const manifest = { name: 'runtimes', private: true, dependencies: { bun: BUN, deno: DENO } };
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+    await npm(['install', '--ignore-scripts', '--prefer-offline'], folder);
+    writeFileSync(join(modules, '.waybill-installed'), '');
+  }
+  return { bun: executable(modules, '@oven', 'bin/bun'), deno: executable(modules, '@deno', 'deno') };
+}
+
+function executable(modules: string, scope: string, file: string): string {
+  const scoped = join(modules, scope);
+  const platforms = existsSync(scoped) ? readdirSync(scoped).toSorted() : [];
+  const found = platforms.map((name) => join(scoped, name, file)).find((path) => existsSync(path));
+  if (found === undefined)
+    throw new Error(`${scope} has no package with ${file} for this platform in ${modules}`);
+  return found;
 }
 
 let packed: ReturnType<typeof pack> | undefined;

@@ -21,10 +21,10 @@ function otel(name: string, experimental: string, api: string): OtelLine {
 }
 
 /** By the version of `@opentelemetry/sdk-trace`; the packages that are still 0.x have numbers of their own. */
-export const OTEL_2_0: OtelLine = otel('2.0.0', '0.200.0', '1.9.0');
+const OTEL_2_0: OtelLine = otel('2.0.0', '0.200.0', '1.9.0');
 export const OTEL_2: OtelLine = otel('2.12.0', '0.223.0', '1.9.1');
-export const OTEL_3_0: OtelLine = otel('3.0.0', '0.300.0', '1.10.0');
-export const OTEL_3: OtelLine = otel('3.1.0', '0.301.0', '1.10.0');
+const OTEL_3_0: OtelLine = otel('3.0.0', '0.300.0', '1.10.0');
+const OTEL_3: OtelLine = otel('3.1.0', '0.301.0', '1.10.0');
 
 /** An MCP SDK as an application depends on it. */
 export interface McpSdk {
@@ -57,10 +57,7 @@ function v2(version: string, node: string): McpSdk {
   return { line: 'v2', version, packages };
 }
 
-/**
- * The last release of every minor version from the floor on; of 1.10, 1.15, 1.20, 1.24 the releases whose sources the
- * plugin was written against.
- */
+/** The last release of every minor version from the floor on. */
 export const V1: readonly McpSdk[] = [
   '1.10.2',
   '1.11.4',
@@ -96,6 +93,10 @@ export const V2: readonly McpSdk[] = [
   v2('2.4.0', '2.1.2'),
 ];
 
+/** Versions of the npm packages `bun` and `deno`. */
+export const BUN = '1.4.5';
+export const DENO = '2.9.6';
+
 export type Format = 'esm' | 'cjs';
 export const FORMATS: readonly Format[] = ['esm', 'cjs'];
 
@@ -106,7 +107,8 @@ export interface Combination {
   readonly node: number;
 }
 
-const NEWEST: readonly McpSdk[] = [V1, V2].flatMap((line) => line.slice(-1));
+/** The newest release of each line. */
+export const NEWEST: readonly McpSdk[] = [V1, V2].flatMap((line) => line.slice(-1));
 /** Floor and newest of each line, and two versions in which much had changed. */
 const UNDER_OTEL_3: readonly McpSdk[] = [...V1, ...V2].filter(({ version }) =>
   ['1.10.2', '1.20.2', '1.26.0', '1.32.2', '2.0.0', '2.4.0'].includes(version),

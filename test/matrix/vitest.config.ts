@@ -8,7 +8,8 @@ export default defineConfig({
     include: ['*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 300_000,
-    maxConcurrency: 3,
+    // Each runs two programs at once, which wait most of their time.
+    maxConcurrency: 2,
     fileParallelism: false,
     retry: process.env['CI'] === 'true' ? 1 : 0,
     reporters: ['verbose'],

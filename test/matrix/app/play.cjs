@@ -1,10 +1,10 @@
 // What every program of the matrix does, with the SDK that it hands in: a client and a server over each transport at
 // once, five calls over each. Prints one line of JSON: what the caller was told.
-const { once } = require('node:events');
+const events = require('node:events');
 const { createServer } = require('node:http');
 
 /** Long enough for a handler to start on a busy machine. SDK 1.10 never answers an error where it answers in JSON. */
-const TIMEOUT_MS = { slow: 800, unknown: 2500 };
+const TIMEOUT_MS = { slow: 800, unknown: 5000 };
 /** For the notice of a cancellation to arrive, and for what the server still does. */
 const LINGER_MS = 400;
 const CALLS = ['ok', 'reports', 'throws', 'unknown', 'slow'];
@@ -22,7 +22,7 @@ function greeter(sdk, transport) {
     const signal = sdk.signalOf(context);
     if (!signal.aborted)
       await Promise.race([
-        once(signal, 'abort'),
+        events.once(signal, 'abort'),
         new Promise((resolve) => setTimeout(resolve, 5000).unref()),
       ]);
     return { content: [] };
@@ -51,7 +51,7 @@ async function callAll(sdk, transport, near, client) {
 async function overHttp(sdk, transport, handle, client = newClient(sdk)) {
   const http = createServer((request, response) => void handle(request, response));
   http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
+  await events.once(http, 'listening');
   const url = new URL(`http://127.0.0.1:${http.address().port}/mcp`);
   const answers = await callAll(sdk, transport, new sdk.StreamableHTTPClientTransport(url), client);
   http.close();
