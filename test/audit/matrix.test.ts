@@ -19,6 +19,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'D7.crash_after_commit': ['stream-without-result'],
   'D8.crash_after_receipt': ['stream-without-result'],
   'F2.reply_lost_cut': ['stream-without-result'],
+  'F4.json_cut_mid_body': ['stream-without-result'],
+  'F16.stdio_half_line': ['stream-without-result'],
   'I7.operation_id_swapped': ['success-without-receipt'],
 };
 

@@ -15,8 +15,8 @@ describe('stream-without-result', () => {
     ['reset_mid_event', 'ended', 'warning'],
     ['unterminated_event', 'ended', 'warning'],
     ['open_no_response_at_timeout', 'open', 'info'],
-    ['partial_body', 'cut', 'info'],
-    ['partial_line', 'cut', 'info'],
+    ['partial_body', 'cut', 'warning'],
+    ['partial_line', 'cut', 'warning'],
   ])('%s is reported as "%s" at level %s', (reason, messageId, level) => {
     expect(find({ outcome: 'STREAM_INCOMPLETE', reason })).toMatchObject({
       messageId,

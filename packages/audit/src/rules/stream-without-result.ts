@@ -4,7 +4,7 @@ import { toolOf } from './support.js';
 
 /** A slow tool behind keep-alives looks exactly like this at the timeout, so it is no alarm by itself. */
 const OPEN_AT_TIMEOUT = 'open_no_response_at_timeout';
-/** A body or a line that was cut is a lost reply, reported as such; there was no stream of events. */
+/** A body or a line that was cut: no stream of events, and a reply channel all the same that began and never completed. */
 const notAStream: ReadonlySet<string> = new Set(['partial_body', 'partial_line']);
 
 export const streamWithoutResult: Rule = defineRule({
@@ -32,7 +32,7 @@ export const streamWithoutResult: Rule = defineRule({
         at: [outcome.at],
         call,
         certainty: outcome.value.source === 'derived' ? 'suspected' : 'proven',
-        ...(messageId === 'ended' ? {} : { level: 'info' as const }),
+        ...(messageId === 'open' ? { level: 'info' as const } : {}),
       });
     },
   }),
