@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -179,3 +180,16 @@ describe('spans that nobody wants', () => {
     expect(result.summary.spans).toBe(2);
   });
 });
+
+it.skipIf(process.platform === 'win32')(
+  'pipes in a folder are passed over: nobody may ever write into them',
+  async () => {
+    const place = path.join(folder, 'piped');
+    mkdirSync(place);
+    execFileSync('mkfifo', [path.join(place, 'traces.jsonl')]);
+    symlinkSync(path.join(place, 'traces.jsonl'), path.join(place, 'link.jsonl'));
+    writeFileSync(path.join(place, 'b.jsonl'), line('b'));
+    expect(await names('piped')).toEqual({ spans: ['b'], damages: [] });
+    expect(await names('piped/*.jsonl')).toEqual({ spans: ['b'], damages: [] });
+  },
+);

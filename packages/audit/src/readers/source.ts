@@ -100,7 +100,9 @@ export function openInputs(paths: readonly string[], remoteOptions: RemoteOption
       if (files.length === 0) problem(name, 'an empty folder', 'name a folder that holds exported traces');
       for (const file of files) add(file, name);
     } else if (kind === undefined && isDynamicPattern(name)) {
-      const files = globSync(name, { dot: false, onlyFiles: true, expandDirectories: false }).sort();
+      const files = globSync(name, { dot: false, onlyFiles: true, expandDirectories: false })
+        .filter(isRegularFile)
+        .sort();
       if (files.length === 0)
         problem(name, 'no file matches this pattern', 'check the pattern and the folder');
       for (const file of files) add(file);
@@ -152,6 +154,15 @@ function kindOf(name: string): 'file' | 'folder' | undefined | { reason: string;
   }
 }
 
+/** False for what would be waited for without end when it is only found, not named: pipes, sockets, devices. */
+function isRegularFile(file: string): boolean {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
 const SKIPPED_FOLDERS = new Set(['node_modules']);
 
 function filesBelow(folder: string): readonly string[] {
@@ -167,7 +178,7 @@ function filesBelow(folder: string): readonly string[] {
     const child = path.join(folder, entry.name);
     if (entry.isDirectory()) {
       if (!SKIPPED_FOLDERS.has(entry.name)) files.push(...filesBelow(child));
-    } else if (entry.isFile() || kindOf(child) === 'file') files.push(child);
+    } else if (entry.isFile() || (entry.isSymbolicLink() && isRegularFile(child))) files.push(child);
   }
   return files;
 }
