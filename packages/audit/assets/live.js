@@ -6,28 +6,6 @@ const search = byId('search');
 let chosen = '';
 let latest;
 
-const tone = {
-  verified_done: 'good',
-  verified_not_done: 'wait',
-  no_effect_expected: 'good',
-  not_delivered: 'wait',
-  open: 'wait',
-  executed_receipt_pending: 'wait',
-  unknown_needs_reconciliation: 'doubt',
-  insufficient_evidence: 'doubt',
-  false_success: 'bad',
-  duplicate_effect: 'bad',
-  evidence_conflict: 'bad',
-};
-
-/** Characters that are not seen but reorder or hide others, written out. */
-function shownText(text) {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
 function element(name, text, className) {
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = shownText(text);
@@ -70,7 +48,7 @@ function drawChips(data) {
       const button = element(
         'button',
         `${verdict} ${count.toLocaleString('en')}`,
-        `chip ${tone[verdict] ?? ''}`,
+        `chip ${toneOf[verdict] ?? ''}`,
       );
       button.type = 'button';
       button.title = words[verdict] ?? '';
@@ -121,7 +99,7 @@ function row(change) {
   made.append(told);
   made.append(cell('effect', change.effect ?? '-'));
   const verdict = cell('verdict');
-  verdict.append(element('strong', change.verdict ?? '-', tone[change.verdict] ?? ''));
+  verdict.append(element('strong', change.verdict ?? '-', toneOf[change.verdict] ?? ''));
   if (change.previous !== null && change.previous !== change.verdict) {
     verdict.append(element('div', `was ${change.previous}`, 'soft'));
   }

@@ -8,19 +8,6 @@
   const words = JSON.parse(document.getElementById('words').textContent);
   const paths = new Map(report.inputs.map((input) => [input.id, input.path]));
 
-  const tones = {
-    verified_done: 'good',
-    no_effect_expected: 'good',
-    verified_not_done: 'wait',
-    not_delivered: 'wait',
-    open: 'wait',
-    executed_receipt_pending: 'wait',
-    unknown_needs_reconciliation: 'doubt',
-    insufficient_evidence: 'doubt',
-    false_success: 'bad',
-    duplicate_effect: 'bad',
-    evidence_conflict: 'bad',
-  };
   const levelTones = { error: 'bad', warning: 'doubt', info: 'soft' };
 
   const placesOf = new Map();
@@ -32,14 +19,6 @@
     const key = finding.operation ?? '';
     if (!findingsOf.has(key)) findingsOf.set(key, []);
     findingsOf.get(key).push(finding);
-  }
-
-  /** Characters that are not seen but reorder or hide others, written out. */
-  function shownText(text) {
-    return text.replace(
-      /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-      (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, '0')}`,
-    );
   }
 
   /** An element with attributes and children; text is only ever text. */
@@ -208,7 +187,7 @@
       element(
         'p',
         {},
-        element('strong', { class: tones[operation.verdict] }, operation.verdict),
+        element('strong', { class: toneOf[operation.verdict] }, operation.verdict),
         ` – ${words[operation.verdict] ?? ''}`,
       ),
       element(
@@ -347,7 +326,7 @@
       cell('tool', '', operation.tool ?? '-'),
       cell('told', '', ...breakable(operation.told ?? '-')),
       cell('effect', '', operation.effectKind === 'read' ? 'read' : operation.effect),
-      cell('verdict', tones[operation.verdict], operation.verdict),
+      cell('verdict', toneOf[operation.verdict], operation.verdict),
       cell('findings', '', remarks(operation) || '-'),
     );
     let opened = null;

@@ -99,5 +99,5 @@ export function* renderHtml(report: AuditReport): Generator<string> {
   yield `<script type="application/json" id="words">${inScript(JSON.stringify(words))}</script>\n`;
   yield '<script type="application/json" id="report">';
   for (const piece of renderJson(report)) yield inScript(piece);
-  yield `</script>\n<script>\n${asset('report.js')}</script>\n</body>\n</html>\n`;
+  yield `</script>\n<script>\n${asset('common.js')}${asset('report.js')}</script>\n</body>\n</html>\n`;
 }

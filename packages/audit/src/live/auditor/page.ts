@@ -56,7 +56,7 @@ ${asset('live.css')}</style>
 </main>
 <script type="application/json" id="words">${words.replaceAll('<', '\\u003c')}</script>
 <script>
-${asset('live.js')}</script>
+${asset('common.js')}${asset('live.js')}</script>
 </body>
 </html>
 `;
