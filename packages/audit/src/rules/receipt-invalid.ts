@@ -10,6 +10,11 @@ const contradictions: Readonly<Record<string, string>> = {
   outbox_says_done_target_says_no: 'the outbox says that the change was made, the target does not hold it',
 };
 
+/**
+ * One rule for every way in which a receipt cannot be believed: it fails verification, or verified evidence stands
+ * against it. Which of the two it is says the message (`invalid`, `contradicted`); for whoever acts on the finding both
+ * mean the same: the receipt proves nothing here.
+ */
 export const receiptInvalid: Rule = defineRule({
   meta: {
     ...builtin('receipt-invalid'),
