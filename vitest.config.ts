@@ -9,8 +9,6 @@ const exclude = [
   'test/wire/**',
   'test/matrix/**',
   'test/crash/**',
-  // The long plays against the real SDK clients: `npm run test:wire`.
-  'packages/instrumentation-mcp/src/runtime/probes.test.ts',
 ];
 
 // `unit` runs beside its subject and touches nothing but memory and temporary files;

@@ -41,7 +41,8 @@ function readingOf({ era, late, observed, spans, transcript }: PlayedTranscript)
 
 /** A JSON reply with a result that has no `content` of its own. */
 function lacksContent({ reply }: Transcript): boolean {
-  const [[, text] = [0, ''], ...more] = reply.chunks ?? [];
+  const [[, bytes] = [0, ''], ...more] = reply.chunks ?? [];
+  const text = String(bytes);
   if (more.length > 0 || !text.startsWith('{')) return false;
   try {
     const { result } = JSON.parse(text.replaceAll(/\$[A-Z]+/g, '1')) as { result?: object };

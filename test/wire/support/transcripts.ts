@@ -91,7 +91,10 @@ export const LEFT_OUT: readonly LeftOut[] = [
 export function dress(reply: HttpReply): HttpReply {
   const chunks = reply.chunks?.map(
     ([delay, text]) =>
-      [delay, text.replaceAll(/("result":\{)(?!"resultType"|\})/g, '$1"resultType":"complete",')] as const,
+      [
+        delay,
+        String(text).replaceAll(/("result":\{)(?!"resultType"|\})/g, '$1"resultType":"complete",'),
+      ] as const,
   );
   return chunks === undefined ? reply : { ...reply, chunks };
 }
@@ -174,11 +177,17 @@ function forVersion(id: string, outcomes: Readonly<Record<string, Outcome>>, ver
 }
 
 const SCHEMA = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
-const GIVING_UP_MS = 1200;
-/** For plays in which nobody is to give up, so that a busy machine changes nothing. */
+/** Milliseconds until the caller gives up: before the late reply of W40, and on a busy machine after any other. */
+const GIVING_UP_MS = { W40: 1200, others: 3000 };
+/** For plays in which nobody is to give up. */
 const PATIENT_MS = 15_000;
 /** Plays that end when their caller gives up. */
-const GIVEN_UP: ReadonlySet<string> = new Set('W01 W02 W03 W04 W05 W05b W17 W22 W24 W26 W40 W45'.split(' '));
+const GIVEN_UP: ReadonlySet<string> = new Set('W01 W02 W03 W04 W05 W05b W22 W24 W40'.split(' '));
+
+function timeoutOf({ id }: Transcript): number {
+  if (id === 'W40') return GIVING_UP_MS.W40;
+  return GIVEN_UP.has(id) ? GIVING_UP_MS.others : PATIENT_MS;
+}
 
 export const keyOf = ({ id }: Transcript, era: Era): string => `${id} ${era.name}`;
 
@@ -194,11 +203,11 @@ export function playOf(transcript: Transcript, era: Era): Play {
       ...(era.version === '2025-03-26' ? { protocolVersion: era.version } : {}),
       ...(outputSchema === true ? { outputSchema: SCHEMA } : {}),
     },
-    timeoutMs: GIVEN_UP.has(transcript.id) ? GIVING_UP_MS : PATIENT_MS,
+    timeoutMs: timeoutOf(transcript),
     // Also takes an id, so that a reply with the id 0 is a stranger's in each era.
     listTools: true,
     ...(cancelAfterMs === undefined ? {} : { abortAfterMs: cancelAfterMs }),
-    // So that what the client and the peer still have to say has been said when the client is closed.
-    lingerMs: said.late === undefined ? 400 : 900,
+    // What the client and the peer still have to say has been said when the client is closed.
+    lingerMs: said.late !== undefined || GIVEN_UP.has(transcript.id) ? 2500 : 500,
   };
 }
