@@ -8,7 +8,6 @@ import {
   type Played,
   type StdioReply,
 } from '../../../../test/support/wire-player.js';
-import type { CallOutcome } from './types.js';
 
 interface WireCase {
   readonly id: string;
@@ -205,22 +204,23 @@ describe('the probes that no cell names', () => {
   });
 });
 
-const essence = ({ outcome, reason, flags, rpcCode, stream }: CallOutcome): unknown => ({
+const essence = ({ outcome: { outcome, reason, flags, rpcCode, stream }, late }: Played): unknown => ({
   outcome,
   reason,
   flags,
   rpcCode,
   stream,
+  late,
 });
 const isStream = ({ reply }: { reply: HttpReply }): boolean =>
   /event-stream/i.test(reply.headers?.['content-type'] ?? '') || reply.get !== undefined;
 
-describe('where the bytes are split never changes the outcome', () => {
+describe('where the bytes are split never changes outcome, reason, flags, counts or what came late', () => {
   const streams = [
     ...wireCases.filter(isStream).map((c) => ({
       name: c.id,
       size: JSON.stringify(c.reply.chunks).length,
-      play: (split?: PlayOptions['split']) => playCase(c, '2025-11-25', split).outcome,
+      play: (split?: PlayOptions['split']) => playCase(c, '2025-11-25', split),
     })),
     ...probes
       .filter((p) => p.transport !== 'streamable_http' || isStream(p))
@@ -230,10 +230,15 @@ describe('where the bytes are split never changes the outcome', () => {
         play: (split?: PlayOptions['split']) => {
           const [played] = playProbe(p, '2025-11-25', split);
           if (played === undefined) throw new Error(`nothing played for ${p.probe}`);
-          return played.outcome;
+          return played;
         },
       })),
   ];
+  it('every SSE transcript is split, W44 at about a thousand positions', () => {
+    expect(streams.filter(({ name }) => name.startsWith('W'))).toHaveLength(20);
+    expect(streams.filter(({ size }) => size > 100_000).map(({ name }) => name)).toEqual(['W44']);
+  });
+
   it.each(streams)(
     '$name',
     ({ size, play }) => {
