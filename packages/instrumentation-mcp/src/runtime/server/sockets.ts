@@ -5,7 +5,8 @@ import { read, readString } from '../../patch/foreign.js';
 
 /**
  * One HTTP answer. `finished`: the socket took its last byte. `cut`: the connection was gone before. Node emits `finish`
- * also for an answer that was ended after its socket had died, so the order of the two events decides.
+ * also for an answer that was ended after its socket had died, and for one whose last write failed: what decides is
+ * whether the socket lives when the event is over.
  */
 export interface HttpAnswer {
   /** The other end of the socket: the client, or the proxy before this server. */
@@ -46,7 +47,7 @@ export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
     if (response === undefined || typeof response.once !== 'function') return;
     const holder: Holder = { answer: undefined };
     try {
-      holder.answer = watchAnswer(response, peerOf(read(message, 'request')), () => {
+      holder.answer = watchAnswer(response, read(read(message, 'request'), 'socket'), () => {
         holder.answer = undefined;
       });
     } catch {
@@ -65,8 +66,7 @@ export function watchServerSockets(isEnabled: () => boolean): ServerSockets {
 }
 
 /** Read at once: a socket that is closed has no address any more. */
-function peerOf(request: unknown): Peer | undefined {
-  const socket = read(request, 'socket');
+function peerOf(socket: unknown): Peer | undefined {
   const address = readString(socket, 'remoteAddress');
   const port = read(socket, 'remotePort');
   if (address === undefined) return undefined;
@@ -76,7 +76,8 @@ function peerOf(request: unknown): Peer | undefined {
   };
 }
 
-function watchAnswer(response: ServerResponse, peer: Peer | undefined, over: () => void): HttpAnswer {
+function watchAnswer(response: ServerResponse, socket: unknown, over: () => void): HttpAnswer {
+  const peer = peerOf(socket);
   let state: ReturnType<HttpAnswer['state']> = 'open';
   const listeners = new Set<() => void>();
   const end = (how: 'finished' | 'cut'): void => {
@@ -85,11 +86,17 @@ function watchAnswer(response: ServerResponse, peer: Peer | undefined, over: () 
     for (const listener of listeners) listener();
     listeners.clear();
   };
+  let ended = false;
+  const decide = (): void => {
+    end(ended && read(socket, 'destroyed') !== true ? 'finished' : 'cut');
+  };
   response.once('finish', () => {
-    end(response.destroyed ? 'cut' : 'finished');
+    ended = !response.destroyed;
+    // A last write that failed is a `finish` too: its socket is destroyed right after the event.
+    process.nextTick(decide);
   });
   response.once('close', () => {
-    end('cut');
+    decide();
     over();
   });
   return {
