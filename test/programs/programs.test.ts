@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ATTR_RUN_ID, ATTR_RUN_SOURCE } from '@waybill/core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { pairOf } from '../loading/harness.js';
 import { install, nodeOf } from './install.js';
 import { expectOneTrace, observe, ours, serve } from './support.js';
 import type { Program } from './support.js';
@@ -138,6 +140,29 @@ describe('frameworks, each without a model', () => {
     const otel = await install(cwd);
     const imports = [otel, pathToFileURL(join(cwd, 'flush.mjs')).href];
     await expectSeen({ cwd, node: await nodeOf(24), args: ['call.mjs'] }, imports, 'echo', 'Echo: hi');
+  });
+});
+
+describe('the run of a framework is the run of its calls, by the resolver for it', () => {
+  it.each([
+    {
+      name: 'OpenAI agents: the trace',
+      folder: 'openai-agents',
+      args: ['run.mjs'],
+      run: (stdout: string) => /^trace_\w+$/m.exec(stdout)?.[0],
+    },
+    { name: 'LangGraph: the thread', folder: 'langchain', args: ['graph.mjs'], run: () => 'thread-7' },
+  ])('$name', async ({ folder, args, run: runOf }) => {
+    const cwd = folderOf(folder);
+    const otel = await install(cwd);
+    const { run, spans } = await observe({ cwd, args }, [otel]);
+    expect(run).toMatchObject({ code: 0 });
+    expectOneTrace(spans, 'echo');
+    const runId = runOf(run.stdout);
+    expect(runId).toBeDefined();
+    const { client, server } = pairOf(ours(spans), 'echo');
+    for (const { attributes } of [client, server]) expect(attributes).toMatchObject({ [ATTR_RUN_ID]: runId });
+    expect(client.attributes[ATTR_RUN_SOURCE]).toBe('framework');
   });
 });
 
