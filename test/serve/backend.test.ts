@@ -1,5 +1,5 @@
 /** The audit backend whole: real exporters and processes, an OTLP endpoint that can be down, a real browser. */
-import { type ChildProcess } from 'node:child_process';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -319,9 +319,28 @@ describe('pages', () => {
       expect(sample, line).not.toBeNull();
       expect(types).toContain(sample?.[1]);
     }
-    expect(text).toMatch(/^waybill_audit_findings\{rule="[a-z-]+",severity="(?:error|warning|info)"\} 1$/m);
+    expect(text).toMatch(
+      /^waybill_audit_findings_total\{rule="[a-z-]+",severity="(?:error|warning|info)"\} 1$/m,
+    );
     expect(text).toMatch(/^waybill_receiver_quarantined_total 1$/m);
     expect(text.match(/^waybill_audit_operations\{verdict="[a-z_]+"\} 1$/gm)).toHaveLength(1);
+  });
+
+  const promtool = spawnSync('promtool', ['--version']).status === 0;
+  if (!promtool) {
+    if (process.env['CI'] === 'true') throw new Error('promtool is missing: install the package prometheus');
+    process.stderr.write('skipped: promtool is not installed (Debian: apt-get install prometheus)\n');
+  }
+  it.skipIf(!promtool)('promtool has nothing to say about the metrics', async () => {
+    const { url } = await backend();
+    await send(url, exportOf({ outcome: 'TIMEOUT' }));
+    await until(() => verdicts().length === 1);
+    const input = await (await fetch(`${url}/metrics`)).text();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: '' });
   });
 
   it('an audit that stands still is not ready, and is alive', async () => {

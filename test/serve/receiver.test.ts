@@ -330,8 +330,58 @@ describe('what cannot be written is not acknowledged', () => {
   it('more than may be pending at one time is asked to come again', async () => {
     const receiver = await start({ maxPendingBytes: 100 });
     const response = await post(receiver, '/v1/traces', REQUEST);
-    expect(response.status).toBe(503);
+    expect(response.status).toBe(429);
     expect(response.headers.get('retry-after')).toBe('5');
+    expect(receiver.stats()).toMatchObject({ slowed: 1, refused: 0 });
+  });
+});
+
+/** A folder in the place of a file: what cannot be written for a reason that is neither full nor passing. */
+const blocked = (): string => path.join(directory, 'traces.binpb');
+
+describe('a real exporter that is asked to come again', () => {
+  it.each([
+    [429, { maxPendingBytes: 100 }, { slowed: 1 }],
+    [503, {}, { refused: 1 }],
+  ] as const)(
+    'after %d with Retry-After it does, and what it holds arrives whole',
+    async (status, limits, counted) => {
+      if (status === 503) mkdirSync(blocked());
+      const first = await start({ retryAfterSeconds: 1, ...limits });
+      const sending = exportSpans(new ProtobufExporter({ url: `${first.url}/v1/traces` }), 20);
+      const { port } = first;
+      for (let look = 0; look < 500 && first.stats().slowed + first.stats().refused === 0; look += 1) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, 10);
+        });
+      }
+      expect(first.stats()).toMatchObject(counted);
+      await first.close();
+      running.splice(running.indexOf(first), 1);
+      if (status === 503) rmSync(blocked(), { recursive: true });
+      await start({ port });
+      await sending;
+      expect((await readSpans('traces.binpb')).spans).toHaveLength(20);
+    },
+  );
+
+  it('a body that fails again and again in one way is set aside with a note, and the next one is stored', async () => {
+    mkdirSync(blocked());
+    const receiver = await start({ retryAfterSeconds: 0, maxAttempts: 3 });
+    await exportSpans(new ProtobufExporter({ url: `${receiver.url}/v1/traces` }), 4);
+    expect(receiver.stats()).toMatchObject({ requests: 3, refused: 2, quarantined: 1 });
+    const [name = ''] = quarantined();
+    const file = path.join(directory, 'quarantine', name);
+    expect(JSON.parse(readFileSync(`${file}.note.json`, 'utf8'))).toMatchObject({
+      reason: expect.stringContaining('could not be stored'),
+      signal: 'traces',
+    });
+    rmSync(blocked(), { recursive: true });
+    await exportSpans(new ProtobufExporter({ url: `${receiver.url}/v1/traces` }), 4);
+    // What was set aside is a request as it came, and an audit of the folder reads it too.
+    const { spans, damages } = await readSpans('.');
+    expect(spans).toHaveLength(8);
+    expect(damages).toBe(0);
   });
 });
 

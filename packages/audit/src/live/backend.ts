@@ -5,6 +5,7 @@
 import { networkInterfaces } from 'node:os';
 import { lookup } from 'node:dns/promises';
 import path from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KeySource } from '@waybill/core';
 import type { AuditConfig, Rule } from '../rule.js';
@@ -50,8 +51,12 @@ export interface AuditBackend extends Receiver {
 }
 
 const GRACE_MS = 60_000;
-/** While requests are under way the auditor rests this many times as long as it worked. */
+/** While requests take all of the thread the auditor rests this many times as long as it worked. */
 const BUSY_REST = 9;
+/** Longest time for the audit of what is unread when the process is to end. */
+const DRAIN_MS = 5_000;
+/** A shorter look at how busy the thread is says nothing. */
+const LOOK_MS = 5;
 
 /**
  * Starts the receiver and audits what it stores.
@@ -101,7 +106,7 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
         options.everyMs ?? 500,
         () => audit(state.running, problem),
         // What waits to be read is on disk; what waits to be received is in the queue of a sender.
-        () => (receiver.stats().pendingBytes > 0 ? BUSY_REST : 0),
+        restWhileBusy(() => receiver.stats().pendingBytes > 0),
       ),
       loop(options.everyMs ?? 500, async () => {
         await emitter?.step().catch((error: unknown) => {
@@ -117,8 +122,9 @@ export async function startBackend(options: BackendOptions): Promise<AuditBacken
       close: async () => {
         await receiver.close();
         await Promise.all(loops.map((each) => each.stop()));
-        // What came in while the loops ended; what has not had its grace waits on disk for the next start.
-        while (await audit(state.running, problem));
+        // What came in while the loops ended; the rest waits on disk for the next start, as what has not had its grace.
+        const end = performance.now() + DRAIN_MS;
+        while ((await audit(state.running, problem)) && performance.now() < end);
         await emitter?.step().catch(() => undefined);
         emitter?.close();
         await auditor.close().catch((error: unknown) => {
@@ -157,19 +163,48 @@ async function audit(running: Running | undefined, problem: (text: string) => vo
   }
 }
 
+/**
+ * How long to rest for each unit of work: as long as requests take the thread, up to nine times, and not at all while
+ * none is under way. A sender that is content with half of the thread leaves the other half to the audit.
+ */
+function restWhileBusy(isBusy: () => boolean): RestOf {
+  let since = performance.eventLoopUtilization();
+  let rest = BUSY_REST;
+  return {
+    before: () => {
+      const { idle, active, utilization } = performance.eventLoopUtilization(since);
+      if (idle + active < LOOK_MS) return;
+      rest = utilization < 1 ? Math.min(BUSY_REST, utilization / (1 - utilization)) : BUSY_REST;
+    },
+    after: () => {
+      since = performance.eventLoopUtilization();
+      return isBusy() ? rest : 0;
+    },
+  };
+}
+
+interface RestOf {
+  before(): void;
+  /** Rest for each unit of work. */
+  after(): number;
+}
+
+const NO_REST: RestOf = { before: () => undefined, after: () => 0 };
+
 /** Runs a step again and again, never two at a time. */
 function loop(
   everyMs: number,
   step: () => Promise<boolean>,
-  restOf: () => number = () => 0,
+  restOf: RestOf = NO_REST,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let wake = (): void => undefined;
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
+      restOf.before();
       const started = performance.now();
       const more = await step();
-      const rest = (performance.now() - started) * restOf();
+      const rest = (performance.now() - started) * restOf.after();
       if (more && rest === 0) await turn();
       else {
         await new Promise<void>((resolve) => {

@@ -3,7 +3,8 @@
  *
  * Evidence is never refused for what it is. A body that cannot be decoded, or is too large, goes to the quarantine and
  * is acknowledged with a partial success, which senders must not repeat: an error status would make an exporter drop
- * it, or a Collector with a persistent queue send it for ever. Only what cannot be written is answered 503, so that the
+ * it, or a Collector with a persistent queue send it for ever. Only what cannot be written is answered 503, and what is
+ * too much at one time 429, so that the
  * sender keeps it.
  */
 import { constants } from 'node:fs';

@@ -33,16 +33,21 @@ export function respondSuccess(
   send(response, 200, 'application/json', Buffer.from(JSON.stringify(body)));
 }
 
-/** 503: the sender keeps its data and comes again after that many seconds. */
-export function respondUnavailable(
+/** 429 (more than is taken at one time) or 503: the sender keeps its data and comes again after that many seconds. */
+export function respondLater(
   response: ServerResponse,
+  status: 429 | 503,
   encoding: Encoding,
   message: string,
   retryAfterSeconds: number,
 ): void {
   response.setHeader('retry-after', String(retryAfterSeconds));
-  respondError(response, 503, encoding, message);
+  respondError(response, status, encoding, message);
 }
+
+/** RESOURCE_EXHAUSTED and UNAVAILABLE of google.rpc.Code. */
+const RPC_CODES: Readonly<Record<number, number>> = { 429: 8, 503: 14 };
+const INVALID_ARGUMENT = 3;
 
 /** An error with the google.rpc.Status body that OTLP asks for. */
 export function respondError(
@@ -51,8 +56,7 @@ export function respondError(
   encoding: Encoding,
   message: string,
 ): void {
-  // UNAVAILABLE (14) and INVALID_ARGUMENT (3) of google.rpc.Code.
-  const code = status === 503 ? 14 : 3;
+  const code = RPC_CODES[status] ?? INVALID_ARGUMENT;
   if (encoding === 'protobuf') {
     send(
       response,

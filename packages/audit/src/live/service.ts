@@ -14,7 +14,7 @@ import {
   respondJson,
   respondPage,
   respondSuccess,
-  respondUnavailable,
+  respondLater,
   type PartialSuccess,
 } from './respond.js';
 import { SIGNALS, signalOfPath, type Signal, type SignalName } from './signals.js';
@@ -32,6 +32,8 @@ interface Declared {
 type Intake =
   | { readonly kind: 'body'; readonly body: Buffer }
   | { readonly kind: 'quarantined'; readonly file: string }
+  /** More than there is room for, from a sender that did not announce it. */
+  | { readonly kind: 'too much' }
   | { readonly kind: 'gone' };
 
 /** Takes requests in, stores them, answers. */
@@ -49,6 +51,7 @@ export class Service {
   private requests = 0;
   private quarantined = 0;
   private refused = 0;
+  private slowed = 0;
   private readonly stored: Record<SignalName, number> = { traces: 0, logs: 0, metrics: 0 };
   private failure: string | undefined;
   private readonly attempts = new Attempts();
@@ -70,8 +73,8 @@ export class Service {
   }
 
   stats(): ReceiverStats {
-    const { requests, quarantined, refused } = this;
-    return { requests, stored: { ...this.stored }, quarantined, refused, pendingBytes: this.pendingBytes };
+    const { requests, quarantined, refused, slowed, pendingBytes } = this;
+    return { requests, stored: { ...this.stored }, quarantined, refused, slowed, pendingBytes };
   }
 
   committed(file: string): number | undefined {
@@ -155,7 +158,7 @@ export class Service {
       const announced = Number(request.headers['content-length'] ?? 0);
       if (this.pendingBytes + Math.min(announced, this.maxBodyBytes) > this.maxPendingBytes) {
         request.resume();
-        this.refuse(response, encoding, 'too many requests at one time');
+        this.refuse(response, 429, encoding, 'too many requests at one time');
         return;
       }
       const intake = await this.takeIn(request, declared, (bytes) => {
@@ -163,6 +166,10 @@ export class Service {
         this.pendingBytes += bytes;
       });
       if (intake.kind === 'gone') return;
+      if (intake.kind === 'too much') {
+        this.refuse(response, 429, encoding, 'too many requests at one time');
+        return;
+      }
       if (intake.kind === 'quarantined') {
         this.succeed(
           response,
@@ -193,7 +200,7 @@ export class Service {
       this.succeed(response, encoding, declared.signal, partial);
     } catch (error) {
       this.failure = error instanceof Error ? error.message : String(error);
-      this.refuse(response, encoding, `cannot write: ${this.failure}`);
+      this.refuse(response, 503, encoding, `cannot write: ${this.failure}`);
     } finally {
       release();
       this.pendingBytes -= held;
@@ -253,11 +260,17 @@ export class Service {
     const chunks: Buffer[] = [];
     let length = 0;
     let aside: QuarantinedBody | undefined;
+    let tooMuch = false;
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) {
+        if (tooMuch) continue;
         length += chunk.length;
         if (aside !== undefined) await aside.write(chunk);
-        else {
+        else if (this.pendingBytes + chunk.length > this.maxPendingBytes) {
+          // The rest is read and let go: an answer before the end of the request is one that few clients see.
+          tooMuch = true;
+          hold(-chunks.splice(0).reduce((sum, early) => sum + early.length, 0));
+        } else {
           chunks.push(chunk);
           hold(chunk.length);
           if (length > this.maxBodyBytes) {
@@ -271,6 +284,7 @@ export class Service {
       if (request.errored !== null || request.aborted) return { kind: 'gone' };
       throw error;
     }
+    if (tooMuch) return { kind: 'too much' };
     if (aside === undefined) return { kind: 'body', body: Buffer.concat(chunks) };
     await this.finishAside(aside, declared, `a body of more than ${this.maxBodyBytes} bytes`);
     return { kind: 'quarantined', file: aside.file };
@@ -311,10 +325,12 @@ export class Service {
     if (answered !== undefined) respondSuccess(response, encoding, answered, partial);
   }
 
-  private refuse(response: ServerResponse, encoding: Encoding, reason: string): void {
-    this.refused += 1;
-    this.options.onEvent?.({ kind: 'refused', reason });
-    respondUnavailable(response, encoding, reason, this.retryAfterSeconds);
+  /** 429: what is asked of it is more than it takes at one time, and less would do. 503: it can take nothing. */
+  private refuse(response: ServerResponse, status: 429 | 503, encoding: Encoding, reason: string): void {
+    if (status === 429) this.slowed += 1;
+    else this.refused += 1;
+    this.options.onEvent?.({ kind: 'refused', status, reason });
+    respondLater(response, status, encoding, reason, this.retryAfterSeconds);
   }
 }
 

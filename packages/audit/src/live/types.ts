@@ -39,15 +39,17 @@ export interface Page {
 export type ReceiverEvent =
   | { readonly kind: 'stored'; readonly signal: SignalName; readonly bytes: number }
   | { readonly kind: 'quarantined'; readonly file: string; readonly reason: string }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly status: 429 | 503; readonly reason: string };
 
 export interface ReceiverStats {
   readonly requests: number;
   /** Requests stored, by signal. */
   readonly stored: Readonly<Record<SignalName, number>>;
   readonly quarantined: number;
-  /** Requests answered 503. */
+  /** Requests answered 503: nothing could be written. */
   readonly refused: number;
+  /** Requests answered 429: too many at one time. */
+  readonly slowed: number;
   /** Bodies in memory now, in bytes. */
   readonly pendingBytes: number;
 }

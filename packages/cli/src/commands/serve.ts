@@ -28,7 +28,8 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 function describeEvent(event: ReceiverEvent): string | undefined {
   if (event.kind === 'quarantined') return `quarantined: ${event.reason}; kept as ${event.file}`;
-  if (event.kind === 'refused') return `answered 503, the sender is to come again: ${event.reason}`;
+  if (event.kind === 'refused')
+    return `answered ${event.status}, the sender is to come again: ${event.reason}`;
   return undefined;
 }
 
@@ -46,13 +47,13 @@ function stopSignal(): Promise<NodeJS.Signals> {
 }
 
 function closingLine(receiver: AuditBackend): string {
-  const { requests, stored, quarantined, refused } = receiver.stats();
+  const { requests, stored, quarantined, refused, slowed } = receiver.stats();
   const kept = Object.entries(stored)
     .map(([signal, count]) => `${signal} ${count}`)
     .join(', ');
   const { counts, openGroups } = receiver.auditorStats();
   const judged = Object.values(counts.verdicts).reduce((sum, count) => sum + count, 0);
-  return `${judged} operations judged, ${openGroups} wait for their grace; ${requests} requests; stored: ${kept}; quarantined ${quarantined}; answered 503: ${refused}`;
+  return `${judged} operations judged, ${openGroups} wait for their grace; ${requests} requests; stored: ${kept}; quarantined ${quarantined}; answered 429: ${slowed}, 503: ${refused}`;
 }
 
 /** `waybill serve`: receives until it is told to stop. The first line on stdout names the address that was taken. */

@@ -5,7 +5,7 @@
 import { closeSync, fdatasync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
-import { crc32 } from './crc32.js';
+import { crc32 } from 'node:zlib';
 
 const HEAD = 8;
 const syncData = promisify(fdatasync);

@@ -33,6 +33,18 @@ describe('KeyIndex', () => {
     index.close();
   });
 
+  it('what was synced is there after a kill, and what was not is no wrong answer', () => {
+    const killed = new KeyIndex(file());
+    killed.set(1, 10);
+    killed.sync();
+    killed.set(1, 20);
+    killed.set(2, 30);
+    const index = new KeyIndex(file());
+    expect([index.get(1), index.get(2)]).toEqual([10, undefined]);
+    index.close();
+    killed.close();
+  });
+
   it('a key that is set again has its latest offset, also the offset 0', () => {
     const index = new KeyIndex(file());
     index.set(7, 100);

@@ -42,7 +42,7 @@ function metricsOf({ receiver, auditor, emitter, pendingBytes }: MetricsInput): 
       samples: VERDICTS.map(({ verdict }) => ({ labels: { verdict }, value: verdicts[verdict] ?? 0 })),
     },
     {
-      name: 'waybill_audit_findings',
+      name: 'waybill_audit_findings_total',
       type: 'counter',
       help: 'Findings, each counted once.',
       samples: Object.entries(findings)
@@ -115,8 +115,11 @@ function metricsOf({ receiver, auditor, emitter, pendingBytes }: MetricsInput): 
     {
       name: 'waybill_receiver_refused_total',
       type: 'counter',
-      help: 'Requests that senders are to send again.',
-      samples: one(receiver.refused),
+      help: 'Requests that senders are to send again: 429 for too many at one time, 503 for a disk that takes nothing.',
+      samples: [
+        { labels: { status: '429' }, value: receiver.slowed },
+        { labels: { status: '503' }, value: receiver.refused },
+      ],
     },
     {
       name: 'waybill_receiver_queue_bytes',

@@ -81,7 +81,7 @@ export function pageJson(data: PageData): string {
     lastRun: auditor.lastRun,
     damaged: auditor.damaged,
     quarantined: receiver.quarantined,
-    refused: receiver.refused,
+    refused: receiver.refused + receiver.slowed,
     requests: receiver.requests,
     emit: emitter ?? null,
     changes: data.recent.map((event) => ({
