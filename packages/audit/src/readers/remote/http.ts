@@ -14,7 +14,10 @@ const REPETITIONS = 3;
 const MAX_DELAY_MS = 10_000;
 const BUSY = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Never throws. The reason of a failure holds the path, never headers or credentials. */
+/**
+ * Never throws. The reason of a failure holds the path, never headers or credentials. A redirect is not followed: the
+ * headers may hold a secret that the other host has no right to.
+ */
 export async function get(url: URL, accept: string, options: RemoteOptions): Promise<Fetched> {
   let delay = options.retryDelayMs ?? 500;
   let reason = '';
@@ -25,7 +28,15 @@ export async function get(url: URL, accept: string, options: RemoteOptions): Pro
       const response = await fetch(withoutCredentials(url), {
         headers: { ...options.headers, ...credentials(url), accept },
         signal: AbortSignal.timeout(options.timeoutMs ?? 60_000),
+        redirect: 'manual',
       });
+      if (response.status >= 300 && response.status < 400) {
+        await response.body?.cancel();
+        return {
+          kind: 'failed',
+          reason: `${shown(url)} points ${target(response, url)}; ask that address itself`,
+        };
+      }
       const body = Buffer.from(await response.arrayBuffer());
       if (!BUSY.has(response.status)) {
         const contentType = response.headers.get('content-type') ?? '';
@@ -39,6 +50,13 @@ export async function get(url: URL, accept: string, options: RemoteOptions): Pro
     }
   }
   return { kind: 'failed', reason };
+}
+
+/** Where a redirect leads, without its query. */
+function target(response: Response, from: URL): string {
+  const location = response.headers.get('location');
+  if (location === null || !URL.canParse(location, from.href)) return 'elsewhere';
+  return `to ${shown(new URL(location, from))}`;
 }
 
 function why(error: unknown): string {
