@@ -31,14 +31,18 @@ const HOSTILE =
   '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066\u200b\u2028\u2029\r\n::error::owned\nowned %0A::warning::owned</script><script>owned()</script>-->]]>"\'<img src=x onerror=owned()>';
 
 /** Every text of a value, one at a time, made hostile: the copies with the path of what was changed. */
-function* variants(value: unknown, at = ''): Generator<{ readonly at: string; readonly copy: unknown }> {
+function* variants(
+  value: unknown,
+  change: (text: string) => string = (text) => text + HOSTILE,
+  at = '',
+): Generator<{ readonly at: string; readonly copy: unknown }> {
   if (typeof value === 'string') {
-    yield { at, copy: `${value}${HOSTILE}` };
+    yield { at, copy: change(value) };
     return;
   }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      for (const inner of variants(item, `${at}[${index}]`)) {
+      for (const inner of variants(item, change, `${at}[${index}]`)) {
         yield { at: inner.at, copy: value.with(index, inner.copy) };
       }
     }
@@ -46,7 +50,7 @@ function* variants(value: unknown, at = ''): Generator<{ readonly at: string; re
   }
   if (typeof value !== 'object' || value === null) return;
   for (const [key, item] of Object.entries(value)) {
-    for (const inner of variants(item, `${at}.${key}`)) {
+    for (const inner of variants(item, change, `${at}.${key}`)) {
       yield { at: inner.at, copy: { ...value, [key]: inner.copy } };
     }
   }
@@ -107,3 +111,23 @@ test('the name of a file is as hostile as its content', async () => {
     expect.soft(wrongIn(format, text), format).toBeUndefined();
   }
 });
+
+describe.each(cases)('names of JavaScript in $id', (evidence) => {
+  test.each(['__proto__', 'constructor', 'toString'])('%s is a text like any other', async (name) => {
+    const wrong: string[] = [];
+    for (const { at, copy } of variants(evidence, () => name)) {
+      for (const [format, text] of texts(await judged(copy as Case))) {
+        if (/\[native code\]|\[object |\bundefined\b|\bNaN\b/.test(format === 'html' ? dataOf(text) : text)) {
+          wrong.push(`${at} in ${format}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+});
+
+/** The report inside the page, without the script that shows it. */
+function dataOf(page: string): string {
+  return page.slice(page.indexOf('id="report">'), page.lastIndexOf('<script>'));
+}
