@@ -149,7 +149,7 @@ function closed(core: RuntimeCore, connection: Connection): void {
 
 /** Ends the span of a request that nobody may be waiting for any more, without a word on how it went. */
 function forgetOldestLeg(core: RuntimeCore, connection: Connection): void {
-  const [leg] = connection.legs.values();
+  const leg = connection.legs.oldest();
   if (leg?.id === undefined) return;
   connection.legs.delete(leg.id);
   leg.settled = true;

@@ -15,7 +15,7 @@ import {
   type WireTransport,
 } from '@waybill/core';
 import { isForeign, isFunction, read, readObject, readString } from '../patch/foreign.js';
-import { BoundedMap } from './bounded.js';
+import { BoundedMap, OpenMap, RecentMap } from './bounded.js';
 import type { ClientLeg } from './client/leg.js';
 import type { RuntimeCore } from './core.js';
 import type { Annotations } from './effect-kind.js';
@@ -43,16 +43,16 @@ export interface Connection {
   transport: object | undefined;
   kind: WireTransport;
   /** Legs in flight, by the JSON-RPC id that the SDK gave them. */
-  readonly legs: Map<JsonRpcId, ClientLeg>;
-  readonly settled: BoundedMap<JsonRpcId, ClientLeg>;
-  /** Legs in flight and settled, by our own call id: a multi round trip repeats it in its `_meta`. */
+  readonly legs: OpenMap<JsonRpcId, ClientLeg>;
+  readonly settled: RecentMap<JsonRpcId, ClientLeg>;
+  /** Legs that were answered with a question, by our own call id: a multi round trip repeats it in its `_meta`. */
   readonly byCallId: BoundedMap<string, ClientLeg>;
   /** Calls that were answered with a task, by its id. */
   readonly tasks: BoundedMap<string, ClientLeg>;
   /** Calls that were answered with a question. */
   readonly awaitingInput: BoundedMap<string, ClientLeg>;
   /** Incoming requests that are not answered yet. */
-  readonly calls: Map<JsonRpcId, ServerCall>;
+  readonly calls: OpenMap<JsonRpcId, ServerCall>;
   /** Annotations of tools, from `tools/list` results that went through here. */
   readonly tools: BoundedMap<string, Annotations>;
   /** `serverInfo.name` of the peer or of this server. */
@@ -79,12 +79,12 @@ export function connectionOf(core: RuntimeCore, protocol: object): Connection {
     protocol,
     transport: undefined,
     kind: 'custom',
-    legs: new Map(),
-    settled: new BoundedMap(MAX_SETTLED_LEGS),
+    legs: new OpenMap(),
+    settled: new RecentMap(MAX_SETTLED_LEGS),
     byCallId: new BoundedMap(MAX_SETTLED_LEGS),
     tasks: new BoundedMap(MAX_SETTLED_LEGS),
     awaitingInput: new BoundedMap(MAX_SETTLED_LEGS),
-    calls: new Map(),
+    calls: new OpenMap(),
     tools: new BoundedMap(MAX_TOOLS),
     serverName: ownServerName(protocol),
     protocolVersion: undefined,

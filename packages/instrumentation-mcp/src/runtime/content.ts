@@ -16,7 +16,6 @@ export function capturesContent(core: RuntimeCore): boolean {
  * hold anything: it is left out unless content is wanted.
  */
 export function setFailed(core: RuntimeCore, span: Span, message: string | undefined): void {
-  if (!core.ownSpans.has(span)) return;
   const described = message !== undefined && capturesContent(core);
   span.setStatus({ code: SpanStatusCode.ERROR, ...(described ? { message } : {}) });
 }

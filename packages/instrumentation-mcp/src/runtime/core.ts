@@ -51,7 +51,7 @@ export interface RuntimeCore {
   readonly deps: RuntimeDeps;
   readonly flow: AsyncLocalStorage<Flow>;
   readonly connections: WeakMap<object, Connection>;
-  /** Spans that we started: the others are not ours to end. */
+  /** Spans that we started, where `spans: 'enrich'` must tell them from others. */
   readonly ownSpans: WeakSet<object>;
   /** Connections by their transport. */
   readonly transports: WeakMap<object, Connection>;
@@ -79,6 +79,8 @@ export interface RuntimeCore {
    */
   hook<T>(point: string, body: () => T): T | undefined;
   failed(point: string, error: unknown): void;
+  /** The same for a stage that a span did not take. */
+  readonly stageFailed: (error: unknown) => void;
   /** Hook points that are missing, for `waybill.instrumentation.degraded`. */
   degraded(): readonly string[];
   /** Number of the next call of that side, dense from 1. */
@@ -142,6 +144,7 @@ export function createCore(deps: RuntimeDeps): RuntimeCore {
         return undefined;
       }),
     failed,
+    stageFailed: (error) => failed('stage.event', error),
     degraded: () => {
       if (degradedList.length !== missing.size) degradedList = [...missing].toSorted();
       return degradedList;

@@ -3,6 +3,11 @@ import { ATTR_MCP_METHOD_NAME } from '@waybill/core';
 import { read } from '../patch/foreign.js';
 import type { RuntimeCore } from './core.js';
 
+/** Remembers a span of ours where another request could take it for a foreign one. */
+export function noteOwnSpan(core: RuntimeCore, span: Span): void {
+  if (core.config().spans === 'enrich') core.ownSpans.add(span);
+}
+
 /**
  * The active span, where another instrumentation has already started the MCP span of this very request and
  * `spans: 'enrich'` asks to write on it. Only a span of the OpenTelemetry SDK shows what it is.

@@ -261,8 +261,15 @@ function fromRules(
   return isAcceptableId(id) ? id : undefined;
 }
 
+/** The leg with this call id that is under way, or that was answered with a question. */
+export function legOfCall(connection: Connection, callId: string): ClientLeg | undefined {
+  return (
+    connection.legs.values().find((leg) => leg.ids?.callId === callId) ?? connection.byCallId.get(callId)
+  );
+}
+
 /** The leg of which a request repeats our call id: a further round of the same call. */
 export function continuedLeg(connection: Connection, meta: unknown): ClientLeg | undefined {
   const { callId } = operationFromMeta(meta);
-  return callId === undefined ? undefined : connection.byCallId.get(callId);
+  return callId === undefined ? undefined : legOfCall(connection, callId);
 }

@@ -21,13 +21,7 @@ import type { RuntimeCore } from './core.js';
 import type { CallIds } from './ids.js';
 import { openJournal } from './journal.js';
 import { capped } from './limits.js';
-import {
-  type StageAttributes,
-  type StageRecorder,
-  type StageSink,
-  createStageRecorder,
-  spanEventSink,
-} from './stages.js';
+import { type StageAttributes, type StageRecorder, type StageSink, createStageRecorder } from './stages.js';
 
 const SIGNALS = ['span_events', 'logs', 'both'] as const;
 type StageSignal = (typeof SIGNALS)[number];
@@ -47,7 +41,7 @@ export function recorderFor(core: RuntimeCore, target: SignalTarget): StageRecor
   if (journal !== undefined && journal !== '' && target.ids.effectKind !== 'read') {
     lasting.push(journalSink(core, journal, target));
   }
-  return createStageRecorder(signal === 'logs' ? [] : [spanEventSink(target.span)], lasting);
+  return createStageRecorder(signal === 'logs' ? undefined : target.span, lasting, core.stageFailed);
 }
 
 function stageSignal(core: RuntimeCore): StageSignal {

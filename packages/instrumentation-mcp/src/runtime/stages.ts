@@ -15,36 +15,68 @@ export interface StageRecorder {
   has(stage: Stage): boolean;
   /** Names in order, for `waybill.stages`. */
   names(): readonly Stage[];
+  /** Lets the span go, which has ended. */
+  release(): void;
 }
 
-/** @param lasting the sinks that outlive the span */
+/**
+ * @param span takes the stages as events; undefined where they are not wanted there. An event after the end of a span is
+ * lost: late stages go elsewhere.
+ * @param lasting the sinks that outlive the span
+ */
 export function createStageRecorder(
-  spanSinks: readonly StageSink[],
+  span: Span | undefined,
   lasting: readonly StageSink[],
+  failed: (error: unknown) => void,
 ): StageRecorder {
-  const reached: Stage[] = [];
-  const sinks = [...spanSinks, ...lasting];
-  const tell = (
-    to: readonly StageSink[],
-    stage: Stage,
-    detail: StageAttributes | undefined,
-  ): { readonly seq: number } => {
-    const seq = reached.push(stage);
-    const attributes = { ...detail, [ATTR_STAGE_SEQ]: seq };
-    for (const sink of to) sink(stage, attributes);
-    return { seq };
-  };
-  return {
-    record: (stage, detail) => void tell(sinks, stage, detail),
-    recordLate: (stage, detail) => tell(lasting, stage, detail),
-    has: (stage) => reached.includes(stage),
-    names: () => reached,
-  };
+  return new Recorder(span, lasting, failed);
 }
 
-/** Stages as events of a span. An event after the end of the span is lost: late stages go elsewhere. */
-export function spanEventSink(span: Span): StageSink {
-  return (stage, attributes) => {
-    span.addEvent(eventNameOf(stage), attributes);
-  };
+class Recorder implements StageRecorder {
+  #span: Span | undefined;
+  readonly #lasting: readonly StageSink[];
+  readonly #failed: (error: unknown) => void;
+  readonly #reached: Stage[] = [];
+
+  constructor(span: Span | undefined, lasting: readonly StageSink[], failed: (error: unknown) => void) {
+    this.#span = span;
+    this.#lasting = lasting;
+    this.#failed = failed;
+  }
+
+  record(stage: Stage, detail?: StageAttributes): void {
+    const attributes = this.#next(stage, detail);
+    try {
+      this.#span?.addEvent(eventNameOf(stage), attributes);
+    } catch (error) {
+      this.#failed(error); // a span that does not take it must not cost the journal its line
+    }
+    this.#tell(stage, attributes);
+  }
+
+  recordLate(stage: Stage, detail?: StageAttributes): { readonly seq: number } {
+    this.#tell(stage, this.#next(stage, detail));
+    return { seq: this.#reached.length };
+  }
+
+  has(stage: Stage): boolean {
+    return this.#reached.includes(stage);
+  }
+
+  names(): readonly Stage[] {
+    return this.#reached;
+  }
+
+  release(): void {
+    this.#span = undefined;
+  }
+
+  #next(stage: Stage, detail: StageAttributes | undefined): StageAttributes {
+    const seq = this.#reached.push(stage);
+    return detail === undefined ? { [ATTR_STAGE_SEQ]: seq } : { ...detail, [ATTR_STAGE_SEQ]: seq };
+  }
+
+  #tell(stage: Stage, attributes: StageAttributes): void {
+    for (const sink of this.#lasting) sink(stage, attributes);
+  }
 }

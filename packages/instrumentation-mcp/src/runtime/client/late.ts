@@ -9,7 +9,7 @@ import {
 } from '@waybill/core';
 import type { RuntimeCore } from '../core.js';
 import { stageIdentity } from '../signals.js';
-import { type ClientLeg, linkTo } from './leg.js';
+import { type ClientLeg, contextOf, linkTo } from './leg.js';
 
 /** Name of the span that carries a stage which came after its own span had ended. */
 export const LATE_SPAN_NAME: string = `${STAGE_EVENT_PREFIX}late_result`;
@@ -33,7 +33,8 @@ export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown):
     leg.stages.record('client.late_result', detail);
     return;
   }
-  const target = { side: 'client' as const, span: leg.span, context: leg.context, ids: leg.ids };
+  const around = contextOf(leg);
+  const target = { side: 'client' as const, span: leg.span, context: around, ids: leg.ids };
   const { seq } = leg.stages.recordLate('client.late_result', detail);
   const attributes = { ...detail, [ATTR_STAGE_SEQ]: seq };
   const span = core.deps.tracer().startSpan(
@@ -43,9 +44,9 @@ export function recordLate(core: RuntimeCore, leg: ClientLeg, message: unknown):
       attributes: { ...stageIdentity(core, target), [ATTR_FLAGS]: [late.flag] },
       links: [linkTo('late_result_of', leg.span.spanContext())],
     },
-    leg.context,
+    around,
   );
-  context.with(leg.context, () => {
+  context.with(around, () => {
     span.addEvent(eventNameOf('client.late_result'), attributes);
     span.end();
   });

@@ -40,7 +40,7 @@ import { readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import { type Connection, connectionAttributes, protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
-import { spanToEnrich } from '../enrich.js';
+import { noteOwnSpan, spanToEnrich } from '../enrich.js';
 import type { CallIds } from '../ids.js';
 import { bareUri, capped } from '../limits.js';
 import type { Shape } from '../mask.js';
@@ -64,8 +64,12 @@ export interface ClientLeg {
   readonly tool: string | undefined;
   /** As the SDK's caller gave them; undefined once the leg has ended. */
   params: unknown;
-  readonly span: Span;
-  readonly context: Context;
+  /** Once the leg has ended, its ids alone. */
+  span: Span;
+  /** Whether we started the span and end it: that of another instrumentation is its own. */
+  readonly ownsSpan: boolean;
+  /** Context with the span; once the leg has ended, `parent`. */
+  context: Context;
   /** Context in which the span was started. */
   readonly parent: Context;
   /** Only tools/call and the polling of its tasks have ids. */
@@ -118,6 +122,11 @@ export function latestLeg(leg: ClientLeg): ClientLeg {
   let latest = leg;
   while (latest.next !== undefined) latest = latest.next;
   return latest;
+}
+
+/** The context of a leg, also when it has ended: what is told of it then hangs under its span. */
+export function contextOf(leg: ClientLeg): Context {
+  return leg.ended ? trace.setSpan(leg.parent, leg.span) : leg.context;
 }
 
 /** The leg whose request is sent or whose answer is read in this asynchronous flow. */
@@ -191,9 +200,9 @@ export function startClientSpan(
   params: unknown,
   parent: Context,
   startTime?: TimeInput,
-): { readonly span: Span; readonly context: Context } {
+): { readonly span: Span; readonly own: boolean; readonly context: Context } {
   const foreign = spanToEnrich(core, SpanKind.CLIENT, info.method);
-  if (foreign !== undefined) return { span: foreign, context: parent };
+  if (foreign !== undefined) return { span: foreign, own: false, context: parent };
   const span = core.deps.tracer().startSpan(
     spanName(info.method, params),
     {
@@ -206,8 +215,8 @@ export function startClientSpan(
     },
     parent,
   );
-  core.ownSpans.add(span);
-  return { span, context: trace.setSpan(parent, span) };
+  noteOwnSpan(core, span);
+  return { span, own: true, context: trace.setSpan(parent, span) };
 }
 
 /** The reading of a request that has its id, on the channel that carries its answer. */

@@ -18,6 +18,7 @@ import type { RuntimeCore } from '../core.js';
 import { activeSpan, outgoingMeta } from '../propagation.js';
 import { ensureTapped } from '../transport-tap.js';
 import { createCallScope } from './call-scope.js';
+import { legOfCall } from '../ids.js';
 import { localRefusal, settlementOf } from './errors.js';
 import { noteParseError } from './hidden-fetch.js';
 import { type ClientLeg, latestLeg, outsideOfLeg } from './leg.js';
@@ -170,7 +171,7 @@ export function onCallTool(core: RuntimeCore, { proceed }: Invocation): unknown 
 export function onNonCompleteResult(core: RuntimeCore, { self, args, proceed }: Invocation): unknown {
   core.guard('client.inputRequired', () => {
     const callId = read(read(read(read(args[1], 'request'), 'params'), '_meta'), META_CALL_ID);
-    const leg = typeof callId === 'string' ? connectionOf(core, self).byCallId.get(callId) : undefined;
+    const leg = typeof callId === 'string' ? legOfCall(connectionOf(core, self), callId) : undefined;
     if (leg !== undefined) settleLeg(core, leg, { kind: 'resolved', result: args[0] });
   });
   return proceed();

@@ -23,7 +23,7 @@ export function handOver(core: RuntimeCore, leg: ClientLeg, init: unknown): Hand
   if (body === undefined || !carries(core, leg, body)) return undefined;
   const status = leg.httpStatus ?? 0;
   const origin: RetryOrigin = status >= 300 && status < 400 ? 'redirect' : 'sdk';
-  if (!core.ownSpans.has(leg.span)) {
+  if (!leg.ownsSpan) {
     // The span of another instrumentation is one for all.
     leg.span.setAttribute(ATTR_RETRY_ORIGIN, origin);
     return { leg, init };
@@ -44,11 +44,11 @@ function resent(
   id: NonNullable<ClientLeg['id']>,
   origin: RetryOrigin,
 ): ClientLeg {
-  const { connection, info, params, options } = leg;
+  const { connection, info, params, options, span } = leg;
   const status = leg.httpStatus;
   const code = status === undefined ? {} : { code: status };
   settleLeg(core, leg, { kind: 'rejected', cause: 'http_error', ...code }, { status });
-  const next = startLeg(core, connection, { info, params, options, again: { leg, origin } });
+  const next = startLeg(core, connection, { info, params, options, again: { leg, span, origin } });
   leg.next = next;
   bindLeg(next, id, readingOf(next, id));
   return next;

@@ -1,4 +1,4 @@
-import type { Attributes } from '@opentelemetry/api';
+import { type Attributes, trace } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE, ATTR_HTTP_RESPONSE_STATUS_CODE } from '@opentelemetry/semantic-conventions';
 import {
   ATTR_FLAGS,
@@ -57,12 +57,11 @@ export function settleLeg(core: RuntimeCore, leg: ClientLeg, how: Settlement, er
     recordTerminal(leg, how);
   }
   // Only a leg that asks for something is repeated by its call id.
-  if (leg.ids !== undefined && leg.outcome?.layer !== 'interaction') {
-    leg.connection.byCallId.delete(leg.ids.callId);
+  if (leg.ids !== undefined && leg.outcome?.layer === 'interaction') {
+    leg.connection.byCallId.set(leg.ids.callId, leg);
   }
   // A span of another instrumentation may end before the SDK has validated the result.
-  if (leg.scope?.open === true && leg.stages !== undefined && core.ownSpans.has(leg.span))
-    leg.scope.waiting = leg;
+  if (leg.scope?.open === true && leg.stages !== undefined && leg.ownsSpan) leg.scope.waiting = leg;
   else finishLeg(core, leg);
 }
 
@@ -129,7 +128,7 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
     noteHandshakeError(leg, errorType);
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      setFailed(core, span, outcome?.rpcMessage);
+      if (leg.ownsSpan) setFailed(core, span, outcome?.rpcMessage);
     }
     span.setAttributes(attributes);
     if (leg.told?.kind === 'resolved') setResultContent(core, span, leg.info.method, leg.told.result);
@@ -147,8 +146,9 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
   });
   const { outcome } = leg;
   if (outcome !== undefined) core.guard('call.record', () => emitCallRecord(core, leg, outcome));
+  const { span } = leg;
   release(leg);
-  if (core.ownSpans.has(leg.span)) leg.span.end(leg.settledAt);
+  if (leg.ownsSpan) span.end(leg.settledAt);
 }
 
 /** A session whose handshake failed has ended in error (conventions for the session metrics). */
@@ -173,6 +173,9 @@ function release(leg: ClientLeg): void {
   leg.params = undefined;
   leg.options = undefined;
   leg.told = undefined;
+  leg.span = trace.wrapSpanContext(leg.span.spanContext());
+  leg.context = leg.parent;
+  leg.stages?.release();
 }
 
 function metricTarget(leg: ClientLeg): Attributes {

@@ -19,7 +19,7 @@ import { recorderFor } from '../signals.js';
 import { callDiagnostics } from './call-record.js';
 import type { CallScope } from './call-scope.js';
 import { answersCall, precedingLeg } from './continuation.js';
-import { type ClientLeg, idAttributes, linkTo, startClientSpan } from './leg.js';
+import { type ClientLeg, contextOf, idAttributes, linkTo, startClientSpan } from './leg.js';
 import { finishLeg, settleLeg } from './settle.js';
 
 export interface LegRequest {
@@ -27,7 +27,11 @@ export interface LegRequest {
   readonly params: unknown;
   readonly options: unknown;
   /** The leg that carried the same request before the SDK sent it again, and why it did. */
-  readonly again?: { readonly leg: ClientLeg; readonly origin: RetryOrigin };
+  readonly again?: {
+    readonly leg: ClientLeg;
+    readonly span: ClientLeg['span'];
+    readonly origin: RetryOrigin;
+  };
 }
 
 /** Opens a leg: names, span, recorder. The request has not been handed to anything yet. */
@@ -47,14 +51,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
   }
   const tool = info.tool ?? (previous ?? again?.leg)?.tool;
   const parent = scope === undefined ? parentOf(again?.leg) : parentInScope(core, scope, info);
-  const started = startClientSpan(
-    core,
-    connection,
-    info,
-    request.params,
-    parent,
-    again && endOf(again.leg.span),
-  );
+  const started = startClientSpan(core, connection, info, request.params, parent, again && endOf(again.span));
   const ids =
     isTool || previous !== undefined || again !== undefined
       ? nameLeg(core, connection, request, started.span, previous, scope)
@@ -72,6 +69,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     tool,
     params: request.params,
     span: started.span,
+    ownsSpan: started.own,
     context: started.context,
     parent,
     ids,
@@ -108,7 +106,6 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
     late: 0,
   };
   if (ids !== undefined) {
-    connection.byCallId.set(ids.callId, leg);
     if (info.method !== METHOD_TOOLS_CALL) followTask(connection, request.params, leg);
     if (scope !== undefined) {
       scope.legs.last = { ids, span: started.span.spanContext(), tool: info.tool, connection };
@@ -122,7 +119,7 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
 /** A leg that is sent again stays in the trace of the one before, also where nothing was active around that. */
 function parentOf(before: ClientLeg | undefined): Context {
   if (before === undefined) return context.active();
-  return trace.getSpan(before.parent) === undefined ? before.context : before.parent;
+  return trace.getSpan(before.parent) === undefined ? contextOf(before) : before.parent;
 }
 
 /**

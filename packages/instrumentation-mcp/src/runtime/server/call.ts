@@ -14,6 +14,8 @@ export interface ServerCall {
   readonly info: ToolCallInfo;
   readonly tool: string | undefined;
   readonly span: Span;
+  /** Whether we started the span and end it. */
+  readonly ownsSpan: boolean;
   readonly context: Context;
   /** Only tools/call has ids and stages. */
   readonly ids: CallIds | undefined;

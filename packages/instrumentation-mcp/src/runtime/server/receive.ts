@@ -13,7 +13,7 @@ import { type Connection, connectionAttributes, connectionOf } from '../connecti
 import { setArgumentContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
 import { argumentDigest } from '../digests.js';
-import { spanToEnrich } from '../enrich.js';
+import { noteOwnSpan, spanToEnrich } from '../enrich.js';
 import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
 import { capped } from '../limits.js';
@@ -99,6 +99,7 @@ export function openCall(
     info: ids === undefined ? info : { ...info, attempt: ids.attempt },
     tool: info.tool,
     span,
+    ownsSpan: foreign === undefined,
     context: ctx,
     ids,
     stages: ids && recorderFor(core, { side: 'server', span, context: ctx, ids, info, requestId: () => id }),
@@ -144,7 +145,7 @@ function startServerSpan(
     },
     incoming.parent,
   );
-  core.ownSpans.add(span);
+  noteOwnSpan(core, span);
   return span;
 }
 

@@ -13,9 +13,9 @@ import {
   ERROR_TYPE_TOOL_ERROR,
   META_CALL_ID,
   META_RECEIPT,
-  type CallOutcome,
+  type OutcomeFact,
   type ReplyState,
-  readCall,
+  classifyResponse,
 } from '@waybill/core';
 import {
   type Foreign,
@@ -115,18 +115,18 @@ function resultOf(call: ServerCall, message: unknown): NonNullable<ServerCall['r
   return { attributes, errorType: serverErrorType(outcome), message: said };
 }
 
+type ReplyOutcome = OutcomeFact & { readonly rpcCode: number | undefined; readonly source: 'wire' };
+
 /** The reply read as the client will read it. */
-function outcomeOf(call: ServerCall, message: unknown): CallOutcome {
-  const reading = readCall({
+function outcomeOf(call: ServerCall, message: unknown): ReplyOutcome {
+  const { fact, rpcCode } = classifyResponse(message, {
     id: call.id,
-    transport: 'memory',
     protocolVersion: protocolVersionOf(call.connection),
   });
-  reading.message(message, 'memory');
-  return reading.settle({ kind: 'resolved' });
+  return { ...fact, rpcCode, source: 'wire' };
 }
 
-function serverErrorType(outcome: CallOutcome): string | undefined {
+function serverErrorType(outcome: ReplyOutcome): string | undefined {
   switch (outcome.outcome) {
     case 'TOOL_ERROR':
       return ERROR_TYPE_TOOL_ERROR;
@@ -151,7 +151,7 @@ function handedOver(core: RuntimeCore, call: ServerCall): void {
   call.stages?.record('server.result_sent');
   const { answer } = call;
   // A span of another instrumentation does not wait for the socket.
-  const waits = call.stages !== undefined && core.ownSpans.has(call.span);
+  const waits = call.stages !== undefined && call.ownsSpan;
   if (answer === undefined || !waits || call.answerWasOver) {
     finishCall(core, call, 'handed_over');
     return;
@@ -205,7 +205,7 @@ export function rememberCall(core: RuntimeCore, call: ServerCall): void {
   const { calls } = call.connection;
   calls.set(call.id, call);
   if (calls.size <= MAX_OPEN) return;
-  const [oldest] = calls.values();
+  const oldest = calls.oldest();
   if (oldest === undefined) return;
   oldest.span.setAttribute(ATTR_INSTRUMENTATION_DEGRADED, [FORGOTTEN]);
   forget(oldest);
@@ -240,7 +240,7 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
     const errorType = state === 'dropped' ? undefined : result?.errorType;
     if (errorType !== undefined) {
       attributes[ATTR_ERROR_TYPE] = errorType;
-      setFailed(core, span, result?.message);
+      if (call.ownsSpan) setFailed(core, span, result?.message);
     }
     span.setAttributes(attributes);
     recordCallMetrics(core, 'server', {
@@ -264,5 +264,5 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
       );
     }
   });
-  if (core.ownSpans.has(call.span)) call.span.end();
+  if (call.ownsSpan) call.span.end();
 }
