@@ -30,7 +30,7 @@ export interface Scenario {
 const OK = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"ok"}]}}';
 const sse = { 'content-type': 'text/event-stream' };
 // Both SDKs let a caller wait until its timeout when the stream of the reply ends: long enough for a busy machine only.
-const write: Call = { tool: 'set_status', status: 'done', timeoutMs: 2000 };
+const write: Call = { tool: 'set_status', status: 'done', timeoutMs: 5000 };
 const impatient: Call = { tool: 'work', timeoutMs: 300 };
 
 export const SCENARIOS: readonly Scenario[] = [

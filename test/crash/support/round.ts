@@ -42,7 +42,7 @@ const PRELOADS = [
   new URL('../application/crash.mjs', import.meta.url).href,
 ].flatMap((url) => ['--import', url]);
 /** How long a process may take for what it has to do, on a busy machine. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 export async function playRound(point: Point, options: RoundOptions): Promise<Round> {
   const { folder, id } = options;
