@@ -278,19 +278,25 @@ function crashOf(rule: Rule<unknown>, error: unknown, operation: Operation | und
 
 /** Sorted by what it says before where: lines in another order give the same order of findings. Doubles are one. */
 function distinctFindings(findings: readonly Finding[]): readonly Finding[] {
-  const sorted = [...findings].sort(
-    (a, b) =>
-      compareText(a.operation ?? '', b.operation ?? '') ||
-      compareText(a.rule, b.rule) ||
-      compareText(a.callId ?? '', b.callId ?? '') ||
-      compareText(a.message, b.message) ||
-      compareEvidence(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }),
-  );
+  const sorted = [...findings].sort(byContent);
   const seen = new Set<string>();
-  return sorted.filter((finding) => {
+  return sorted.filter((finding, index) => {
+    const before = sorted[index - 1];
+    // Doubles stand together.
+    if (before === undefined || byContent(before, finding) !== 0) seen.clear();
     const key = JSON.stringify([finding.fingerprint, finding.message, finding.at]);
     if (seen.has(key)) return false;
     seen.add(key);
     return true;
   });
+}
+
+function byContent(a: Finding, b: Finding): number {
+  return (
+    compareText(a.operation ?? '', b.operation ?? '') ||
+    compareText(a.rule, b.rule) ||
+    compareText(a.callId ?? '', b.callId ?? '') ||
+    compareText(a.message, b.message) ||
+    compareEvidence(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' })
+  );
 }

@@ -1,5 +1,5 @@
 /**
- * Which spans there are at all, in 17 bytes each: a call below a span of something else must be told from one whose
+ * Which spans there are at all, in 13 bytes each: a call below a span of something else must be told from one whose
  * parent was lost, and nothing else of such spans is worth keeping.
  */
 export interface IndexedSpan {
@@ -9,13 +9,18 @@ export interface IndexedSpan {
 }
 
 const START = 1 << 12;
+/** It has no end, or none that was exported. */
+const NO_END = -(2 ** 31);
+const MAX_END = 2 ** 31 - 1;
 
 export class SpanIndex {
   #size = 0;
   #mask = START - 1;
   #high = new Uint32Array(START);
   #low = new Uint32Array(START);
-  #endMs = new Float64Array(START);
+  /** Milliseconds after the first end that was seen; a span that ended weeks before or after it counts as at the bound. */
+  #ends = new Int32Array(START);
+  #firstMs = Number.NaN;
   #source = new Uint8Array(START);
   readonly #sources: string[] = [];
 
@@ -26,7 +31,7 @@ export class SpanIndex {
     const low = uint32Of(spanId, 8);
     if (high === -1 || low === -1 || (high === 0 && low === 0)) return;
     if (this.#size * 2 > this.#mask) this.#grow();
-    this.#put(high, low, endMs, this.#sourceNumber(source));
+    this.#put(high, low, this.#packedEnd(endMs), this.#sourceNumber(source));
   }
 
   get(spanId: string): IndexedSpan | undefined {
@@ -45,10 +50,21 @@ export class SpanIndex {
       if (found === high && foundLow === low) {
         return {
           source: this.#sources[this.#source[slot] ?? 0] ?? '',
-          endMs: this.#endMs[slot] ?? 0,
+          endMs: this.#endOf(this.#ends[slot] ?? NO_END),
         };
       }
     }
+  }
+
+  /** Rounded up: a parent is never taken to have ended earlier than it did. */
+  #packedEnd(endMs: number): number {
+    if (endMs === 0) return NO_END;
+    if (Number.isNaN(this.#firstMs)) this.#firstMs = Math.ceil(endMs);
+    return Math.max(NO_END + 1, Math.min(MAX_END, Math.ceil(endMs - this.#firstMs)));
+  }
+
+  #endOf(end: number): number {
+    return end === NO_END ? 0 : end + this.#firstMs;
   }
 
   #sourceNumber(source: string): number {
@@ -60,36 +76,36 @@ export class SpanIndex {
     return (this.#sources.length - 1) & 0xff;
   }
 
-  #put(high: number, low: number, endMs: number, source: number): void {
+  #put(high: number, low: number, end: number, source: number): void {
     let slot = hash(high, low) & this.#mask;
     while (this.#high[slot] !== 0 || this.#low[slot] !== 0) {
       if (this.#high[slot] === high && this.#low[slot] === low) {
         // The later end of two copies, whatever their order.
-        if (endMs > (this.#endMs[slot] ?? 0)) this.#endMs[slot] = endMs;
+        if (end > (this.#ends[slot] ?? NO_END)) this.#ends[slot] = end;
         return;
       }
       slot = (slot + 1) & this.#mask;
     }
     this.#high[slot] = high;
     this.#low[slot] = low;
-    this.#endMs[slot] = endMs;
+    this.#ends[slot] = end;
     this.#source[slot] = source;
     this.#size += 1;
   }
 
   #grow(): void {
-    const [highs, lows, ends, sources] = [this.#high, this.#low, this.#endMs, this.#source];
+    const [highs, lows, ends, sources] = [this.#high, this.#low, this.#ends, this.#source];
     const capacity = highs.length * 2;
     this.#mask = capacity - 1;
     this.#high = new Uint32Array(capacity);
     this.#low = new Uint32Array(capacity);
-    this.#endMs = new Float64Array(capacity);
+    this.#ends = new Int32Array(capacity);
     this.#source = new Uint8Array(capacity);
     this.#size = 0;
     for (let i = 0; i < highs.length; i++) {
       const high = highs[i] ?? 0;
       const low = lows[i] ?? 0;
-      if (high !== 0 || low !== 0) this.#put(high, low, ends[i] ?? 0, sources[i] ?? 0);
+      if (high !== 0 || low !== 0) this.#put(high, low, ends[i] ?? NO_END, sources[i] ?? 0);
     }
   }
 }

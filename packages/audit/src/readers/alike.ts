@@ -20,6 +20,9 @@ class Node {
   use: AttributeUse;
   next: Node | undefined = undefined;
   byValue: Map<unknown, Node> | undefined = undefined;
+  /** The value that came last, and where it led: most often it comes again. */
+  lastValue: unknown = undefined;
+  lastNode: Node | undefined = undefined;
   /** Another name at the same place. */
   other: Node | undefined = undefined;
   leaf: Alike | undefined = undefined;
@@ -76,6 +79,9 @@ export class AlikeSpans {
     if (parentSpanId !== '' && !isHex(parentSpanId, 16)) return undefined;
     if (links !== undefined && !(Array.isArray(links) && links.every(isPlainLink))) return undefined;
     if (raw['droppedEventsCount'] !== undefined && raw['droppedEventsCount'] !== 0) return undefined;
+    if (raw['parent_span_id'] !== undefined || raw['dropped_events_count'] !== undefined) return undefined;
+    if (!isText(raw['traceState']) || !isCount(raw['droppedAttributesCount'])) return undefined;
+    if (!isCount(raw['droppedLinksCount'])) return undefined;
     const span = this.span;
     const { values, times } = span;
     span.traceId = traceId;
@@ -100,7 +106,8 @@ export class AlikeSpans {
         event['name'] === UNNAMED
       )
         return undefined;
-      if (!pushTime(times, event['timeUnixNano'])) return undefined;
+      if (!pushTime(times, event['timeUnixNano']) || !isCount(event['droppedAttributesCount']))
+        return undefined;
       const named = this.#named(node, event['name'], 'unused');
       node = named && this.#step(named);
       node = node && this.#attributes(node, event['attributes'] ?? NONE);
@@ -185,12 +192,17 @@ export class AlikeSpans {
   }
 
   #branch(node: Node, value: unknown): Node | undefined {
+    if (node.lastNode !== undefined && node.lastValue === value) return node.lastNode;
     node.byValue ??= new Map<unknown, Node>();
-    const known = node.byValue.get(value);
-    if (known !== undefined) return known;
-    const made = this.#node(UNNAMED, 'unused');
-    if (made !== undefined) node.byValue.set(value, made);
-    return made;
+    let next = node.byValue.get(value);
+    if (next === undefined) {
+      next = this.#node(UNNAMED, 'unused');
+      if (next === undefined) return undefined;
+      node.byValue.set(value, next);
+    }
+    node.lastValue = value;
+    node.lastNode = next;
+    return next;
   }
 
   #node(name: string, use: AttributeUse): Node | undefined {
@@ -236,6 +248,7 @@ const LIST_END = Symbol('end of list');
 /** Kind, status and sampling in one number; undefined where one of them is of another form. */
 function headOf(kind: number, status: unknown, flags: unknown): number | undefined {
   const code = isObject(status) ? (status['code'] ?? 0) : status === undefined ? 0 : undefined;
+  if (isObject(status) && !isText(status['message'])) return undefined;
   if (code !== 0 && code !== 1 && code !== 2) return undefined;
   if (!Number.isInteger(kind) || kind < 0 || kind > 5) return undefined;
   if (flags !== undefined && typeof flags !== 'number') return undefined;
@@ -252,6 +265,16 @@ function plainValue(value: unknown): string | number | boolean | undefined {
   if (typeof intValue === 'number') return Number.isSafeInteger(intValue) ? intValue : undefined;
   if (typeof boolValue === 'boolean') return boolValue;
   return undefined;
+}
+
+/** A text or nothing. */
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
+/** A count or nothing. */
+function isCount(value: unknown): boolean {
+  return value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
 }
 
 function isPlainLink(link: unknown): boolean {
