@@ -46,7 +46,7 @@ const connectV1 = async (url: URL, detour: Detour) => {
 };
 const connectV2 = async (url: URL, detour: Detour) => {
   const client = new v2Client.Client({ name: 'c', version: '1' });
-  await client.connect(new v2Client.StreamableHTTPClientTransport(url, { fetch: detour as typeof fetch }));
+  await client.connect(new v2Client.StreamableHTTPClientTransport(url, { fetch: detour }));
   return {
     call: (timeout = 5000) => client.callTool({ name: 't' }, { timeout }),
     close: () => client.close(),

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import * as v1Client from '@modelcontextprotocol/sdk/client/index.js';
@@ -94,6 +97,23 @@ describe.each([
     expect(span.attributes['waybill.stream.kind']).toBe('line');
     await client.close();
   });
+});
+
+it('SDK 2.x asks for the version of its server in a process of its own: the call is recorded once, on the other', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waybill-stdio-'));
+  const processes = join(folder, 'processes');
+  const client = new v2Client.Client({ name: 'c', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const { args, ...others } = parameters('ok');
+  await client.connect(new v2Stdio.StdioClientTransport({ ...others, args: [...args, processes] }));
+  await client.callTool({ name: 't', arguments: {} });
+  const span = await harness.tool('client');
+  expect(readFileSync(processes, 'utf8').trim().split('\n')).toHaveLength(2);
+  expect(stagesOf(span)).toEqual(['client.sent', 'client.result_received']);
+  expect(outcomeOf(span)).toMatchObject({ 'waybill.outcome': 'TOOL_SUCCESS' });
+  const calls = harness.spans().filter(({ name }) => name === 'tools/call t');
+  expect(calls).toHaveLength(1);
+  await client.close();
+  rmSync(folder, { recursive: true });
 });
 
 it('does not take the span that was active when the pipe was opened for the parent of a request', async () => {
