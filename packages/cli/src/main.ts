@@ -116,6 +116,12 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
       'reads of the target by somebody else, followed as they are appended',
       collect,
     )
+    .option('--outbox <file>', 'rows that wait in an outbox, followed as they are appended', collect)
+    .option(
+      '--loss <file or url>',
+      'metrics of Collector or SDK that tell of lost spans, looked at again',
+      collect,
+    )
     .option('--grace <ms>', 'time without news after which an operation is judged', parseMilliseconds, 60_000)
     .option('--emit <url>', 'OTLP/HTTP endpoint for verdicts and findings, as log events')
     .option('--verdict-spans', 'with --emit: also one span of no length in the trace of the operation', false)

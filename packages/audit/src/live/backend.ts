@@ -25,6 +25,10 @@ export interface BackendOptions extends ReceiverOptions {
   readonly receipts?: readonly string[];
   /** JSON Lines of reads of the target, followed as they grow. */
   readonly targets?: readonly string[];
+  /** JSON Lines of rows that wait in an outbox, followed as they grow. */
+  readonly outbox?: readonly string[];
+  /** Files or addresses of metrics that tell of lost telemetry. */
+  readonly loss?: readonly string[];
   readonly keys?: KeySource;
   readonly requireSigned?: boolean;
   readonly config?: AuditConfig;

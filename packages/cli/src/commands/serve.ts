@@ -15,6 +15,8 @@ export interface ServeFlags {
   readonly dir: string;
   readonly receipts?: readonly string[];
   readonly targets?: readonly string[];
+  readonly outbox?: readonly string[];
+  readonly loss?: readonly string[];
   /** Milliseconds. */
   readonly grace: number;
   readonly emit?: string;
@@ -65,6 +67,8 @@ export async function serveCommand(flags: ServeFlags, streams: Streams, version:
     directory: flags.dir,
     receipts: flags.receipts ?? [],
     targets: flags.targets ?? [],
+    outbox: flags.outbox ?? [],
+    loss: flags.loss ?? [],
     graceMs: flags.grace,
     requireSigned: flags.requireSigned,
     ...(flags.emit === undefined ? {} : { emit: flags.emit }),

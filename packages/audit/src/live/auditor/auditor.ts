@@ -11,7 +11,7 @@ import path from 'node:path';
 import { AppendLog } from '../append-log.js';
 import { GEN_AI_OPERATION_EXECUTE_TOOL } from '@waybill/core';
 import { rowOfLog, rowOfSpan } from '../../evidence/recognise.js';
-import { readReceipts, readTargets } from '../../evidence/records.js';
+import { readOutbox, readReceipts, readTargets } from '../../evidence/records.js';
 import type { SpanRow } from '../../evidence/rows.js';
 import { placeName } from '../../places.js';
 import { readInput } from '../../readers/index.js';
@@ -22,6 +22,7 @@ import { FrameLog } from './frame-log.js';
 import type { Item } from './items.js';
 import { judgeGroups, onceKeyOf, type JudgeOptions } from './judge-groups.js';
 import { KeyIndex } from './key-index.js';
+import { LossWatch } from './loss-watch.js';
 import { OpenGroups, type ClosedGroup, type OpenGroup, type OperationState } from './open-groups.js';
 import { readMembers, writeDurably } from './progress.js';
 import { countsOf, membersOf, sourcesOf, textsOf, type Source } from './sources.js';
@@ -34,6 +35,10 @@ export interface AuditorOptions extends Omit<JudgeOptions, 'receiptsDeclared' | 
   /** JSON Lines that grow. That any are given declares receipts for every tool that may have an effect. */
   readonly receipts?: readonly string[];
   readonly targets?: readonly string[];
+  /** Rows that wait in outboxes, JSON Lines that grow. */
+  readonly outbox?: readonly string[];
+  /** Files or metrics pages of Collectors that tell of losses, looked at every five seconds. */
+  readonly loss?: readonly string[];
   /** Records of open groups in memory; beyond it the longest untouched are judged early. Default 500,000. */
   readonly maxOpenRecords?: number;
   /** Milliseconds since the epoch. Default the clock of the machine. */
@@ -89,6 +94,7 @@ export class LiveAuditor {
   /** States that no closed group on disk has yet. */
   readonly #unsettled = new Map<string, OperationState>();
   readonly #tally: EventTally;
+  readonly #loss: LossWatch;
   #eventBytes: number;
   #damaged = 0;
   #early = 0;
@@ -123,6 +129,7 @@ export class LiveAuditor {
     for (const [key, state] of Object.entries(membersOf(progress['states']))) {
       this.#unsettled.set(key, state as OperationState);
     }
+    this.#loss = new LossWatch(options.loss ?? [], (text) => this.#problem(text));
     this.#recover();
   }
 
@@ -153,6 +160,7 @@ export class LiveAuditor {
     let more = false;
     for (const source of this.#sources) more = (await this.#follow(source)) || more;
     const now = this.#now();
+    await this.#loss.refresh(now);
     more = (await this.#judgeDue(now)) || more;
     this.#lastRun = now;
     if (now - this.#lastCheckpoint >= CHECKPOINT_MS) await this.checkpoint();
@@ -264,6 +272,12 @@ export class LiveAuditor {
         for (const damage of read.damaged) this.#damage(damage, source, from);
         return;
       }
+      case 'outbox': {
+        const read = readOutbox({ path: source.tail.path, text: bytes.toString('utf8') }, source.id);
+        for (const row of read.rows) add({ kind: 'outbox', row: { ...row, at: movedAt(row.at, from) } });
+        for (const damage of read.damaged) this.#damage(damage, source, from);
+        return;
+      }
     }
   }
 
@@ -310,7 +324,7 @@ export class LiveAuditor {
     const { operations, others } = judgeGroups(
       changed.map((group) => group.items),
       now,
-      { roles: this.#roles, effectTools: this.#effectTools },
+      { roles: this.#roles, effectTools: this.#effectTools, loss: this.#loss.rows },
       this.#judging,
     );
     const stateOf = new Map<string, OperationState>(changed.flatMap((group) => [...group.states]));
@@ -345,6 +359,7 @@ export class LiveAuditor {
       const record =
         judged.group.receipts[0] ??
         judged.group.targets[0] ??
+        judged.group.outbox[0] ??
         judged.group.broken[0] ??
         judged.group.misbound[0];
       const owner = owners(row?.at ?? record?.at);

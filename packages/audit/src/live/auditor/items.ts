@@ -1,14 +1,15 @@
 /** What the live auditor keeps of the evidence, and by which keys one piece of it bears on another. */
 import { ATTR_RECEIPT_ID } from '@waybill/core';
 import { hashOf } from '../../evidence/clusters.js';
-import type { BrokenReceipt, ReceiptRow, TargetRow } from '../../evidence/records.js';
+import type { BrokenReceipt, OutboxRow, ReceiptRow, TargetRow } from '../../evidence/records.js';
 import { textOf, type SpanRow } from '../../evidence/rows.js';
 
 export type Item =
   | { readonly kind: 'row'; readonly row: SpanRow }
   | { readonly kind: 'receipt'; readonly row: ReceiptRow }
   | { readonly kind: 'broken'; readonly row: BrokenReceipt }
-  | { readonly kind: 'target'; readonly row: TargetRow };
+  | { readonly kind: 'target'; readonly row: TargetRow }
+  | { readonly kind: 'outbox'; readonly row: OutboxRow };
 
 export interface Keys {
   /** Items that share one of these are of one group. */
@@ -40,6 +41,8 @@ export function keysOf(item: Item): Keys {
     }
     case 'target':
       return idKeys(item.row.operationId, item.row.callId, undefined);
+    case 'outbox':
+      return idKeys(item.row.operationId, item.row.callId, item.row.receiptId);
     case 'broken':
       return idKeys(item.row.operationId, undefined, undefined);
     default:
@@ -99,6 +102,8 @@ export function latestOf(item: Item): bigint {
       return item.row.receipt.atUnixNano ?? 0n;
     case 'target':
       return item.row.readAtUnixNano;
+    case 'outbox':
+      return item.row.createdAtUnixNano;
     case 'broken':
       return 0n;
     default:

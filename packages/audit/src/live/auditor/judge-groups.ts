@@ -3,6 +3,7 @@ import type { KeySource } from '@waybill/core';
 import { createEngine, matchesPattern } from '../../engine.js';
 import { createEvidence } from '../../evidence/index.js';
 import type { JudgedOperation } from '../../evidence/index.js';
+import type { LossRow } from '../../evidence/records.js';
 import type { Finding } from '../../report.js';
 import type { AuditConfig, Rule } from '../../rule.js';
 import { builtinRules } from '../../rules/index.js';
@@ -22,6 +23,8 @@ export interface JudgeOptions {
 export interface Learned {
   readonly roles: ReadonlySet<string>;
   readonly effectTools: ReadonlyMap<string, bigint>;
+  /** What is known to be lost of anybody's telemetry. */
+  readonly loss: readonly LossRow[];
 }
 
 export interface Judged {
@@ -67,9 +70,9 @@ export function judgeGroups(
     records: {
       broken: items.flatMap((item) => (item.kind === 'broken' ? [item.row] : [])),
       targets: items.flatMap((item) => (item.kind === 'target' ? [item.row] : [])),
-      outbox: [],
+      outbox: items.flatMap((item) => (item.kind === 'outbox' ? [item.row] : [])),
     },
-    loss: [],
+    loss: learned.loss,
     receiptsIncomplete: false,
     effectTools: learned.effectTools,
   });

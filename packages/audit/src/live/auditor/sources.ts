@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { TallyCounts } from './tally.js';
 import { START, Tail, type Place, type TailForm } from './tail.js';
 
-type SourceKind = 'traces' | 'receipts' | 'targets';
+type SourceKind = 'traces' | 'receipts' | 'targets' | 'outbox';
 
 /** A file that is followed. */
 export interface Source {
@@ -18,6 +18,7 @@ export interface SourceOptions {
   readonly directory: string;
   readonly receipts?: readonly string[];
   readonly targets?: readonly string[];
+  readonly outbox?: readonly string[];
 }
 
 export function sourcesOf(
@@ -34,7 +35,7 @@ export function sourcesOf(
     ...make(id, 'traces', path.join(options.directory, own), form),
     own,
   });
-  const numbered = (name: 'receipts' | 'targets', files: readonly string[]): readonly Source[] =>
+  const numbered = (name: 'receipts' | 'targets' | 'outbox', files: readonly string[]): readonly Source[] =>
     files.map((file, index) => make(index === 0 ? name : `${name}${index + 1}`, name, path.resolve(file)));
   return [
     received('s1', 'traces.jsonl', 'lines'),
@@ -43,6 +44,7 @@ export function sourcesOf(
     received('s4', 'logs.binpb', 'frames'),
     ...numbered('receipts', options.receipts ?? []),
     ...numbered('targets', options.targets ?? []),
+    ...numbered('outbox', options.outbox ?? []),
   ];
 }
 
