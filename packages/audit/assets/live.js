@@ -22,7 +22,9 @@ function head(data) {
   byId('sentence').textContent =
     `${plural(total, 'operation', 'operations')} judged, ${plural(findings, 'finding', 'findings')}; ` +
     `${plural(data.openGroups, 'more waits', 'more wait')} for ${data.graceMs / 1000} s without news.`;
-  const parts = [`looked at ${new Date(data.lastRun).toISOString().slice(0, 19)}Z`];
+  const parts = [
+    data.lastRun === 0 ? 'not looked yet' : `looked at ${new Date(data.lastRun).toISOString().slice(0, 19)}Z`,
+  ];
   if (data.lagBytes > 0) parts.push(`${bytes(data.lagBytes)} not read yet`);
   if (data.damaged > 0) parts.push(plural(data.damaged, 'damaged place', 'damaged places'));
   if (data.quarantined > 0) parts.push(`${plural(data.quarantined, 'body', 'bodies')} in quarantine`);
@@ -136,7 +138,7 @@ function nothing(changes) {
     changes === 0
       ? 'Nothing was judged since the start. Send OTLP to this address: OTEL_EXPORTER_OTLP_ENDPOINT=' +
         location.origin
-      : 'No change fits what is chosen above.';
+      : 'None of the latest changes fits what is chosen above; for one of before: waybill explain OPERATION FOLDER';
   const only = element('td', text, 'soft');
   only.colSpan = 8;
   made.append(only);
@@ -171,6 +173,8 @@ async function load() {
   setTimeout(() => void load(), 2000);
 }
 
+// Links of other pages, for instance Jaeger's, name an operation.
+search.value = new URLSearchParams(location.search).get('operation') ?? '';
 search.addEventListener('input', render);
 document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.activeElement !== search) {

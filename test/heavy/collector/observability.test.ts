@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parser as traceql } from '@grafana/lezer-traceql';
 import { parser as promql } from '@prometheus-io/lezer-promql';
 import { ATTRIBUTES, STAGES, eventNameOf } from '@waybill/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { type Serve, startServe } from './support/backends.js';
 import { post, span, traces } from './support/otlp.js';
 import { type Running, configuration, program, scrape, startCollector, until } from './support/programs.js';
 
@@ -100,6 +102,52 @@ describe('the alerts', () => {
   });
 });
 
+describe('the pieces of the example', () => {
+  interface Scrapes {
+    readonly scrape_configs: readonly {
+      readonly job_name: string;
+      readonly static_configs: readonly { readonly targets: readonly string[] }[];
+    }[];
+  }
+  const scrapes = (parse(read('prometheus.yaml')) as Scrapes).scrape_configs;
+  const compose = parse(read('compose.yaml')) as {
+    readonly services: Readonly<
+      Record<string, { readonly command?: readonly string[]; ports?: readonly string[] }>
+    >;
+  };
+
+  it('alert on jobs that are scraped', () => {
+    const jobs = new Set(scrapes.map(({ job_name }) => job_name));
+    const named = alerts.flatMap(({ expr }) =>
+      [...expr.matchAll(/job="([^"]+)"/g)].map((match) => match[1] ?? ''),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((job) => !jobs.has(job))).toStrictEqual([]);
+  });
+
+  it('scrape and send to services by the ports that these listen on', () => {
+    const targets = scrapes.flatMap(({ static_configs }) =>
+      static_configs.flatMap(({ targets: each }) => each),
+    );
+    expect(targets).toContain('waybill:4418');
+    const serve = compose.services['waybill']?.command ?? [];
+    expect(serve).toContain('--port=4418');
+    expect(serve).toContain('--emit=http://collector:4319');
+    for (const target of targets) expect(Object.keys(compose.services)).toContain(target.split(':')[0]);
+  });
+
+  it('link from Jaeger to pages that are there', () => {
+    const urls = [...read('jaeger-ui.json').matchAll(/"url": "http:\/\/127\.0\.0\.1:(\d+)/g)].map(
+      (match) => match[1],
+    );
+    const published = Object.values(compose.services).flatMap(({ ports = [] }) =>
+      ports.map((port) => port.split(':')[1]),
+    );
+    expect(urls.length).toBeGreaterThan(1);
+    expect(urls.filter((port) => !published.includes(port))).toStrictEqual([]);
+  });
+});
+
 describe('the compose file', () => {
   const compose = parse(read('compose.yaml')) as {
     services: Record<string, { volumes?: readonly string[]; image: string }>;
@@ -133,8 +181,10 @@ describe('the compose file', () => {
 
 describe.skipIf(collectorPath === undefined)('the metrics that the queries name', () => {
   let running: Running;
+  let serve: Serve;
   beforeAll(async () => {
     if (collectorPath === undefined) return;
+    serve = await startServe(mkdtempSync(join(tmpdir(), 'waybill-observed-')), ['--grace', '100']);
     running = await startCollector(collectorPath, { config: 'audit-first.yaml' });
     const attributes = {
       'mcp.method.name': 'tools/call',
@@ -143,12 +193,16 @@ describe.skipIf(collectorPath === undefined)('the metrics that the queries name'
       'waybill.outcome': 'TIMEOUT',
       'waybill.outcome_source': 'wire',
     };
-    await post(running.ports.http, 'traces', traces({}, [span({ attributes })]));
+    const body = traces({}, [span({ attributes })]);
+    await post(running.ports.http, 'traces', body);
+    await post(Number(new URL(serve.url).port), 'traces', body);
   });
   afterAll(async () => {
     if (collectorPath === undefined) return;
     await running.stop();
     running.remove();
+    await serve.stop();
+    rmSync(serve.directory, { recursive: true, force: true });
   });
 
   // Born with their first event, which this run does not cause: their names were read off a run with losses.
@@ -164,7 +218,13 @@ describe.skipIf(collectorPath === undefined)('the metrics that the queries name'
       const samples = await scrape(running.ports.self);
       return [...samples.keys()].some((key) => key.includes('dropped_too_early')) ? samples : undefined;
     });
-    const keys = [...page.keys(), ...self.keys()];
+    const audited = await until('a finding in the metrics of the audit backend', async () => {
+      const samples = await scrape(Number(new URL(serve.url).port));
+      return [...samples.keys()].some((key) => key.startsWith('waybill_audit_findings_total'))
+        ? samples
+        : undefined;
+    });
+    const keys = [...page.keys(), ...self.keys(), ...audited.keys()];
     const names = new Set(keys.map((key) => key.split('{')[0] ?? ''));
     const queries = [...panelQueries, ...alerts]
       .map(({ expr }) => expr.replaceAll(/by \([^)]*\)/g, ''))
