@@ -216,6 +216,28 @@ describe("rules and configuration of one's own", () => {
   });
 });
 
+describe('a configuration that lies beside the evidence', () => {
+  const beside = folder({
+    'lost.json': readFileSync(join(place.path, 'lost.json'), 'utf8'),
+    'waybill.config.mjs':
+      "process.stderr.write('it ran\\n'); export default { rules: { 'reply-lost': 'off' } };",
+  });
+  afterAll(beside.remove);
+
+  test('is code, and is named before it runs', async () => {
+    const { stderr } = await run(['audit', 'lost.json', '--format', 'json'], { cwd: beside.path });
+    expect(stderr).toMatch(/^waybill: running waybill\.config\.mjs of this folder.*--no-config.*\nit ran\n/);
+  });
+
+  test('is left alone with --no-config', async () => {
+    const { stderr, stdout } = await run(['audit', 'lost.json', '--no-config', '--format', 'json'], {
+      cwd: beside.path,
+    });
+    expect(stderr).not.toContain('it ran');
+    expect(json(stdout).findings.map(({ rule }) => rule)).toContain('reply-lost');
+  });
+});
+
 describe('a baseline', () => {
   test('what an earlier report found no longer fails, what is new does', async () => {
     await audit('lost.json', '--receipts', 'receipts.jsonl', '--format', 'json', '--output', 'before.json');

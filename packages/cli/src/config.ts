@@ -73,12 +73,19 @@ export interface LoadedConfig {
   readonly rules: readonly Rule<unknown>[];
 }
 
-/** The configuration of one audit: the file given, or the one found here, and the rules of `--rule`. */
+/**
+ * The configuration of one audit: the file given, or the one found here, and the rules of `--rule`.
+ * @param configFile false for none, not even one that is here
+ * @param say told of a file that is loaded without having been named: it is code, and evidence may come from anywhere
+ */
 export async function loadConfig(
-  configFile: string | undefined,
+  configFile: string | false | undefined,
   ruleFiles: readonly string[],
+  say: (text: string) => void,
 ): Promise<LoadedConfig> {
-  const file = configFile ?? DEFAULT_FILES.find((name) => existsSync(name));
+  const here = configFile === undefined ? DEFAULT_FILES.find((name) => existsSync(name)) : undefined;
+  if (here !== undefined) say(`running ${here} of this folder as configuration; --no-config leaves it alone`);
+  const file = configFile === false ? undefined : (configFile ?? here);
   const rules = (await Promise.all(ruleFiles.map(loadRules))).flat();
   if (file === undefined) return { config: {}, rules };
   const config = await load(file, 'configuration');

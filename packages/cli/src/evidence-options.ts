@@ -37,5 +37,6 @@ export function withEvidenceOptions(command: Command): Command {
     .option('--grace <ms>', 'how long evidence may still come', parseMilliseconds, 0)
     .option('--require-signed', 'do not accept unsigned receipts', false)
     .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
-    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)');
+    .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
+    .option('--no-config', 'load no configuration, not even one that is here');
 }

@@ -128,6 +128,7 @@ function buildProgram(streams: Streams, finish: (code: number) => void): Command
     .option('--require-signed', 'do not accept unsigned receipts', false)
     .option('--rule <file>', 'a rule of your own, an ES module; may be given again', collect)
     .option('--config <file>', 'configuration (default: waybill.config.js or .mjs here, if there is one)')
+    .option('--no-config', 'load no configuration, not even one that is here')
     .addHelpText('after', examples.serve)
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./commands/serve.js');

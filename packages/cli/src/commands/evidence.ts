@@ -16,7 +16,8 @@ export interface EvidenceFlags {
   readonly grace: number;
   readonly requireSigned: boolean;
   readonly rule?: readonly string[];
-  readonly config?: string;
+  /** False with `--no-config`. */
+  readonly config?: string | false;
 }
 
 /** Progress is told at most this often. */
@@ -52,7 +53,9 @@ export async function judge(
   streams: Streams,
   version: string,
 ): Promise<AuditReport> {
-  const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
+  const { config, rules } = await loadConfig(flags.config, flags.rule ?? [], (text) =>
+    streams.err.write(`waybill: ${text}\n`),
+  );
   return audit(
     {
       traces,

@@ -23,7 +23,8 @@ export interface ServeFlags {
   readonly verdictSpans: boolean;
   readonly requireSigned: boolean;
   readonly rule?: readonly string[];
-  readonly config?: string;
+  /** False with `--no-config`. */
+  readonly config?: string | false;
 }
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -60,7 +61,9 @@ function closingLine(receiver: AuditBackend): string {
 
 /** `waybill serve`: receives until it is told to stop. The first line on stdout names the address that was taken. */
 export async function serveCommand(flags: ServeFlags, streams: Streams, version: string): Promise<ExitCode> {
-  const { config, rules } = await loadConfig(flags.config, flags.rule ?? []);
+  const { config, rules } = await loadConfig(flags.config, flags.rule ?? [], (text) =>
+    streams.err.write(`waybill: ${text}\n`),
+  );
   const receiver = await startBackend({
     host: flags.host,
     port: flags.port,
