@@ -401,6 +401,10 @@ describe.skipIf(executable === undefined)('the live page in Chromium', () => {
     expect(await page.textContent('#sentence')).toContain('2,000 operations judged');
     expect(await page.locator('tbody tr').count()).toBe(500);
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(20, 23, 26)');
+    await page.goto(`${url}/?operation=op-1990`);
+    await page.waitForSelector('tbody tr');
+    expect(await page.inputValue('#search')).toBe('op-1990');
+    expect(await page.locator('tbody tr').count()).toBe(1);
     await page.fill('#search', 'send_mail');
     expect(await page.locator('tbody tr').count()).toBeLessThan(200);
     await page.fill('#search', '');

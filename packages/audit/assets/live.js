@@ -90,6 +90,13 @@ function cell(label, text, className) {
   return made;
 }
 
+/** One line for a rule, however often it found something in the operation. */
+function byRule(findings) {
+  const rules = new Map();
+  for (const finding of findings) rules.set(finding.rule, [...(rules.get(finding.rule) ?? []), finding]);
+  return rules;
+}
+
 function row(change) {
   const made = element('tr');
   made.append(cell('judged', new Date(change.at).toISOString().slice(11, 19), 'mono time'));
@@ -110,10 +117,12 @@ function row(change) {
   made.append(verdict);
   const findings = cell('findings', undefined, 'findings');
   if (change.findings.length === 0) findings.append('-');
-  for (const { rule, level, message } of change.findings) {
+  for (const [rule, found] of byRule(change.findings)) {
+    const [{ level, message }] = found;
     const line = element('div');
     line.append(element('b', rule, level === 'error' ? 'bad' : level === 'warning' ? 'doubt' : 'soft'));
     line.append(` ${shownText(message)}`);
+    if (found.length > 1) line.append(element('span', ` and ${found.length - 1} more of it`, 'soft'));
     findings.append(line);
   }
   made.append(findings);
