@@ -4,14 +4,15 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ATTR_INSTRUMENTATION_DEGRADED } from '@waybill/core';
 import { describe, expect, it } from 'vitest';
 import { nodeOf } from '../programs/install.js';
 import { expectInDocs } from './docs.js';
 import { apartIn, folderOf, otherRuntimes } from './folders.js';
 import { judge } from './judge.js';
-import { nodeOptions, play } from './play.js';
+import { CALLS, nodeOptions, play } from './play.js';
 import type { Launch } from './play.js';
-import { BUN, DENO, FORMATS, NEWEST, OTEL_2 } from './setups.js';
+import { BUN, DENO, FORMATS, NEWEST, OTEL_2, V1 } from './setups.js';
 import type { Format, McpSdk } from './setups.js';
 
 interface Place {
@@ -188,6 +189,23 @@ describe.concurrent('other ways to run', () => {
     });
   }
 });
+
+it.each(['bun', 'deno'] as const)(
+  '%s with an SDK whose fetch is hidden says what could not be seen',
+  async (name) => {
+    const old = V1.find(({ version }) => version === '1.12.3');
+    if (old === undefined) throw new Error('no set-up with SDK 1.12.3');
+    const { spans, trouble } = await play(await other(name, await folderOf(old, OTEL_2), 'v1.mjs', 'esm'));
+    expect(trouble).toBe('');
+    const clients = spans.filter(
+      (span) => span.kind === 'client' && span.name.startsWith('tools/call json_'),
+    );
+    const missing = ['StreamableHTTPClientTransport._fetch'];
+    expect(clients.map(({ attributes }) => attributes[ATTR_INSTRUMENTATION_DEGRADED])).toEqual(
+      CALLS.map(() => missing),
+    );
+  },
+);
 
 it('docs/versions.md shows what was seen', () => {
   const head = [
