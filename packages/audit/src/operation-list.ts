@@ -21,10 +21,10 @@ const NO_RUN = -2;
 /** Where each operation is found again: its group, its place there, its start, its run. 24 bytes each. */
 export class OperationIndex {
   readonly #verdicts: Verdicts;
-  #groups = new Uint32Array(256);
-  #places = new Uint32Array(256);
-  #starts = new BigUint64Array(256);
-  #runs = new Float64Array(256);
+  #groups: Uint32Array;
+  #places: Uint32Array;
+  #starts: BigUint64Array;
+  #runs: Float64Array;
   #length = 0;
   /** Hashes of the runs that somebody wants to see. */
   readonly #wantedRuns = new Set<number>();
@@ -33,6 +33,12 @@ export class OperationIndex {
 
   constructor(verdicts: Verdicts) {
     this.#verdicts = verdicts;
+    // Nearly every group is one operation.
+    const capacity = Math.max(16, verdicts.groups);
+    this.#groups = new Uint32Array(capacity);
+    this.#places = new Uint32Array(capacity);
+    this.#starts = new BigUint64Array(capacity);
+    this.#runs = new Float64Array(capacity);
   }
 
   get length(): number {

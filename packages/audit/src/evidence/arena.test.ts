@@ -6,7 +6,11 @@ import { RowArena } from './arena.js';
 import { spanRow } from './fixtures.test-support.js';
 import type { SpanRow } from './rows.js';
 
-const time = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+const time = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  // Near each other, as the times of one span are.
+  fc.bigInt({ min: 1_790_000_000_000_000_000n, max: 1_790_000_005_000_000_000n }),
+);
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined });
 const hex = (length: number): fc.Arbitrary<string> =>
@@ -61,7 +65,7 @@ const row: fc.Arbitrary<SpanRow> = fc
     endTimeUnixNano: time,
     status: fc.constantFrom('unset' as const, 'ok' as const, 'error' as const, undefined),
     rpcId: optional(fc.string()),
-    callId: optional(fc.string()),
+    callId: optional(fc.oneof(fc.string(), fc.uuid(), fc.string({ minLength: 126, maxLength: 129 }))),
     operationId: optional(fc.string()),
     attributes,
     droppedEvents: fc.nat(),

@@ -6,6 +6,10 @@ const BLOCK = 1 << 20;
 /** A place is the number of the block and the offset in it, in one integer below 2^53. */
 const BLOCKS = 0x1_0000_0000;
 
+/** In the place of the length of a text: a UUID follows as bytes. A text of this length has it in two bytes. */
+const UUID = 0x7f;
+const DASH = 0x2d;
+
 const HEX_DIGITS = new Int8Array(256).fill(-1);
 for (let digit = 0; digit < 16; digit++) HEX_DIGITS[digit.toString(16).charCodeAt(0)] = digit;
 
@@ -63,7 +67,8 @@ export class ByteWriter {
   /** At most `roomOf(value)` bytes. */
   text(value: string): void {
     const { length } = value;
-    if (length < 0x80) {
+    if (length === 36 && this.#uuid(value)) return;
+    if (length < UUID) {
       const block = this.#block;
       let at = this.#at;
       block[at++] = length;
@@ -79,8 +84,34 @@ export class ByteWriter {
       }
     }
     const size = Buffer.byteLength(value);
-    this.varint(size);
+    // The same size in two bytes, since the one stands for something else.
+    if (size === UUID) this.byte(UUID | 0x80);
+    this.varint(size === UUID ? 0 : size);
     this.#at += this.#block.write(value, this.#at, size, 'utf8');
+  }
+
+  /** Most ids of calls are UUIDs in lower case: a mark and their 16 bytes. */
+  #uuid(value: string): boolean {
+    const begin = this.#at;
+    this.byte(UUID);
+    for (let index = 0; index < 36; index += 2) {
+      if (index === 8 || index === 13 || index === 18 || index === 23) {
+        if (value.charCodeAt(index) === DASH) index += 1;
+        else return this.#back(begin);
+      }
+      const high = HEX_DIGITS[value.charCodeAt(index) & 0xff] ?? -1;
+      const low = HEX_DIGITS[value.charCodeAt(index + 1) & 0xff] ?? -1;
+      if (high < 0 || low < 0 || value.charCodeAt(index) > 0x7f || value.charCodeAt(index + 1) > 0x7f) {
+        return this.#back(begin);
+      }
+      this.#block[this.#at++] = (high << 4) | low;
+    }
+    return true;
+  }
+
+  #back(at: number): false {
+    this.#at = at;
+    return false;
   }
 
   /** At most 8 bytes more than it has. */
@@ -96,9 +127,10 @@ export class ByteWriter {
     const block = this.#block;
     const at = this.#at;
     for (let index = 0; index < bytes; index++) {
-      const high = HEX_DIGITS[value.charCodeAt(index * 2) & 0xff] ?? -1;
-      const low = HEX_DIGITS[value.charCodeAt(index * 2 + 1) & 0xff] ?? -1;
-      if (high < 0 || low < 0) return false;
+      const [one, two] = [value.charCodeAt(index * 2), value.charCodeAt(index * 2 + 1)];
+      const high = HEX_DIGITS[one & 0xff] ?? -1;
+      const low = HEX_DIGITS[two & 0xff] ?? -1;
+      if (high < 0 || low < 0 || one > 0x7f || two > 0x7f) return false;
       block[at + index] = (high << 4) | low;
     }
     this.#at = at + bytes;
@@ -149,8 +181,11 @@ export class ByteReader {
   }
 
   skipText(): void {
-    const size = this.varint();
-    this.#at += size;
+    if (this.#bytes[this.#at] === UUID) this.#at += 17;
+    else {
+      const size = this.varint();
+      this.#at += size;
+    }
   }
 
   byte(): number {
@@ -189,6 +224,11 @@ export class ByteReader {
   }
 
   text(): string {
+    if (this.#bytes[this.#at] === UUID) {
+      this.#at += 1;
+      const hex = this.hex(16);
+      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    }
     const size = this.varint();
     this.#at += size;
     return this.#bytes.toString('utf8', this.#at - size, this.#at);

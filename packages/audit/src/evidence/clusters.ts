@@ -4,6 +4,9 @@
  * that collide put two groups together, which costs a little time and changes nothing.
  */
 const START = 1 << 12;
+/** Share of the slots that are taken before there are more of them, and how many more. */
+const FULL = 0.7;
+const GROWTH = 1.5;
 
 /** Grouping by shared keys (union-find over the numbers of the items). */
 export class Clusters {
@@ -13,7 +16,7 @@ export class Clusters {
   /** Item that a key was first seen with, plus one; 0 is an empty slot. */
   #firsts = new Uint32Array(START);
   #size = 0;
-  #mask = START - 1;
+  #capacity = START;
 
   get length(): number {
     return this.#items;
@@ -32,8 +35,8 @@ export class Clusters {
 
   /** Puts the item into the group of everything that has this key. */
   link(item: number, key: number): void {
-    if (this.#size * 2 > this.#mask) this.#grow();
-    let slot = slotOf(key) & this.#mask;
+    if (this.#size > this.#capacity * FULL) this.#grow();
+    let slot = this.#slotOf(key);
     for (;;) {
       const first = this.#firsts[slot] ?? 0;
       if (first === 0) {
@@ -46,13 +49,13 @@ export class Clusters {
         this.#join(item, first - 1);
         return;
       }
-      slot = (slot + 1) & this.#mask;
+      slot = slot + 1 === this.#capacity ? 0 : slot + 1;
     }
   }
 
   /** As `link`, but a key that nothing has stays unknown: parents that are no calls group nothing. */
   linkKnown(item: number, key: number): void {
-    for (let slot = slotOf(key) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+    for (let slot = this.#slotOf(key); ; slot = slot + 1 === this.#capacity ? 0 : slot + 1) {
       const first = this.#firsts[slot] ?? 0;
       if (first === 0) return;
       if (this.#keys[slot] === key) {
@@ -112,25 +115,30 @@ export class Clusters {
     else if (two < one) this.#parents[one] = two;
   }
 
+  #slotOf(key: number): number {
+    return Math.floor((mixed(key) / 0x1_0000_0000) * this.#capacity);
+  }
+
   #grow(): void {
     const [keys, firsts] = [this.#keys, this.#firsts];
-    const capacity = keys.length * 2;
-    this.#mask = capacity - 1;
+    const capacity = Math.ceil(keys.length * GROWTH);
+    this.#capacity = capacity;
     this.#keys = new Float64Array(capacity);
     this.#firsts = new Uint32Array(capacity);
     for (let i = 0; i < keys.length; i++) {
       const first = firsts[i] ?? 0;
       if (first === 0) continue;
       const key = keys[i] ?? 0;
-      let slot = slotOf(key) & this.#mask;
-      while (this.#firsts[slot] !== 0) slot = (slot + 1) & this.#mask;
+      let slot = this.#slotOf(key);
+      while (this.#firsts[slot] !== 0) slot = slot + 1 === this.#capacity ? 0 : slot + 1;
       this.#keys[slot] = key;
       this.#firsts[slot] = first;
     }
   }
 }
 
-function slotOf(key: number): number {
+/** 32 bits of a key. */
+function mixed(key: number): number {
   return (Math.imul((key % 0x1_0000_0000) | 0, 0x9e37_79b1) ^ (key / 0x1_0000_0000)) >>> 0;
 }
 

@@ -174,7 +174,27 @@ describe('responses and replies', () => {
     const refused = { 'waybill.outcome': 'TRANSPORT_ERROR', 'waybill.outcome_reason': 'connect' };
     expect(isRefuted(told('INPUT_REQUIRED'))).toBe(true);
     expect(isRefuted(told('TRANSPORT_ERROR', refused, failed))).toBe(true);
+    const fetched = spanRow('client', ['client.sent'], { method: 'tasks/result' });
+    expect(isRefuted(leg([fetched], []))).toBe(true);
     const seen = [spanRow('client', failed, { attributes: refused })];
     expect(isRefuted(leg(seen, [spanRow('server', ['server.received'])]))).toBe(false);
   });
+
+  test.each([
+    ['a redirect', 307, 'redirect', true],
+    ['a token that was asked for', 401, 'sdk', true],
+    ['an answer that may have come from in front of the server', 503, 'sdk', false],
+    ['the application itself', 401, 'application', false],
+  ] as const)(
+    'a leg that is sent on by %s settled its attempt, or not: %s %s',
+    (_, status, origin, settled) => {
+      const answer = { 'waybill.outcome': 'HTTP_ERROR', 'http.response.status_code': status };
+      const first = leg([spanRow('client', failed, { attributes: answer })], []);
+      const next = told('TOOL_SUCCESS', { 'waybill.retry.origin': origin });
+      expect(isRefuted(first, next)).toBe(settled);
+      expect(isRefuted(first)).toBe(false);
+      const taken = [spanRow('server', ['server.received'])];
+      expect(isRefuted(leg(first.call.client, taken), next)).toBe(false);
+    },
+  );
 });

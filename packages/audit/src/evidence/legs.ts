@@ -2,6 +2,7 @@
 import {
   ATTR_EFFECT_REPLAYED,
   ATTR_REPLY_STATE,
+  ATTR_RETRY_ORIGIN,
   ATTR_RPC_RESPONSE_STATUS_CODE,
   ATTR_SDK_ACCEPTED,
   isOutcome,
@@ -11,6 +12,7 @@ import type { SideOutcome } from '../rule.js';
 import { continuesOf } from './joins.js';
 import type { CallGroup } from './operations.js';
 import type { SpanRow } from './rows.js';
+import { METHOD_TASKS_RESULT } from './recognise.js';
 import { isTrue, textOf } from './rows.js';
 import { emitterOf } from './outcome.js';
 import { isComplete, outcomeOf, stagesOf } from './side.js';
@@ -238,8 +240,22 @@ export function inflightInput(legs: readonly Leg[]): EvidenceValue<'inflight'> {
   }
 }
 
-/** A leg that certainly applied nothing of its own: it asked for input, or was never handed over and never seen. */
-export function isRefuted(leg: Leg): boolean {
-  if (leg.client === 'not_sent' && leg.server === 'none') return true;
+/**
+ * A leg that certainly applied nothing of its own: it asked for input, was never handed over and never seen, only fetched
+ * the result of a task, or was turned away at the door and sent on as `next`.
+ */
+export function isRefuted(leg: Leg, next?: Leg): boolean {
+  if (leg.server === 'none' && (leg.client === 'not_sent' || isTurnedAway(leg, next))) return true;
+  if (leg.call.client.some((row) => row.method === METHOD_TASKS_RESULT)) return true;
   return (leg.told ?? leg.answered)?.outcome === 'INPUT_REQUIRED';
+}
+
+/** Answered by a redirect or a refusal that made the SDK send the same request again. */
+function isTurnedAway(leg: Leg, next: Leg | undefined): boolean {
+  if (leg.told?.outcome !== 'HTTP_ERROR') return false;
+  return (next?.call.client ?? []).some((row) => {
+    const origin = textOf(row.attributes, ATTR_RETRY_ORIGIN);
+    if (origin === 'redirect') return true;
+    return origin === 'sdk' && isRefusal(leg.call.client, leg.told?.reason);
+  });
 }

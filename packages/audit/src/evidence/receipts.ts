@@ -119,8 +119,8 @@ function byCall(rows: readonly ReceiptRow[]): ReadonlyMap<string | undefined, re
 /** Attempts are deliveries of legs; replays, refuted legs and attempts with a receipt of their own are settled. */
 function countOpenAttempts(settled: readonly ReceiptRow[], legs: readonly Leg[]): number {
   let open = 0;
-  for (const leg of legs) {
-    if (isRefuted(leg)) continue;
+  for (const [index, leg] of legs.entries()) {
+    if (isRefuted(leg, legs[index + 1])) continue;
     const { callId } = leg.call;
     const own = new Set(
       settled.filter((row) => callId !== undefined && row.receipt.callId === callId).map(effectId),

@@ -31,7 +31,8 @@ const CONTENT =
 /** Longer texts are content by any other name. */
 const MAX_TEXT = 1_000;
 
-const METHOD_TASKS_RESULT = 'tasks/result';
+/** Asks for the result of a call that was made as a task: applies nothing itself. */
+export const METHOD_TASKS_RESULT = 'tasks/result';
 const TRACELOOP_KIND = 'traceloop.span.kind';
 const TRACELOOP_ENTITY = 'traceloop.entity.name';
 /** A span of no length that carries a stage which came after the span of its call had ended; it hangs below that. */
@@ -126,7 +127,7 @@ function recognise(span: Span): Recognised | undefined {
   if (method === METHOD_TOOLS_CALL) return { role: roleOfKind(span), method, tool };
   // The answer to this one is the result of a tool that was called as a task.
   if (method === METHOD_TASKS_RESULT && ATTR_CALL_ID in attributes) {
-    return { role: roleOfKind(span), method: METHOD_TOOLS_CALL, tool };
+    return { role: roleOfKind(span), method, tool };
   }
   if (method === undefined && ATTR_CALL_ID in attributes && !/^(?!tools\/call)[a-z]+\//.test(span.name)) {
     return { role: roleOfKind(span), method: METHOD_TOOLS_CALL, tool };

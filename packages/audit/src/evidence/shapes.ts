@@ -20,6 +20,7 @@ import {
   ATTR_OUTCOME_SOURCE,
   ATTR_RECEIPT_ID,
   ATTR_REPLY_STATE,
+  ATTR_REPLY_CALL_ID,
   ATTR_RESULT_DIGEST,
   ATTR_RETRY_ORIGIN,
   ATTR_RPC_RESPONSE_STATUS_CODE,
@@ -70,7 +71,7 @@ export const SHAPING: ReadonlySet<string> = new Set([
 const FIELDS = [ATTR_CALL_ID, ATTR_OPERATION_ID, ATTR_JSONRPC_REQUEST_ID] as const;
 
 /** Attributes with which a call is one of a kind: it is compared with others, or continues them. */
-const SINGULAR = [ATTR_ARGS_DIGEST, ATTR_RESULT_DIGEST, ATTR_CALL_CONTINUES] as const;
+const SINGULAR = [ATTR_ARGS_DIGEST, ATTR_RESULT_DIGEST, ATTR_CALL_CONTINUES, ATTR_REPLY_CALL_ID] as const;
 
 /** The outcomes after which nothing more is to come and nothing is in doubt. */
 const SETTLED: ReadonlySet<unknown> = new Set(['TOOL_SUCCESS', 'TOOL_ERROR', 'JSONRPC_ERROR']);

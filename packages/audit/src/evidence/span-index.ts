@@ -9,13 +9,16 @@ export interface IndexedSpan {
 }
 
 const START = 1 << 12;
+/** Share of the slots that are taken before there are more of them, and how many more. */
+const FULL = 0.7;
+const GROWTH = 1.5;
 /** It has no end, or none that was exported. */
 const NO_END = -(2 ** 31);
 const MAX_END = 2 ** 31 - 1;
 
 export class SpanIndex {
   #size = 0;
-  #mask = START - 1;
+  #capacity = START;
   #high = new Uint32Array(START);
   #low = new Uint32Array(START);
   /** Milliseconds after the first end that was seen; a span that ended weeks before or after it counts as at the bound. */
@@ -30,7 +33,7 @@ export class SpanIndex {
     const high = uint32Of(spanId, 0);
     const low = uint32Of(spanId, 8);
     if (high === -1 || low === -1 || (high === 0 && low === 0)) return;
-    if (this.#size * 2 > this.#mask) this.#grow();
+    if (this.#size > this.#capacity * FULL) this.#grow();
     this.#put(high, low, this.#packedEnd(endMs), this.#sourceNumber(source));
   }
 
@@ -43,7 +46,7 @@ export class SpanIndex {
 
   /** By the two halves of the id. */
   find(high: number, low: number): IndexedSpan | undefined {
-    for (let slot = hash(high, low) & this.#mask; ; slot = (slot + 1) & this.#mask) {
+    for (let slot = this.#slotOf(high, low); ; slot = slot + 1 === this.#capacity ? 0 : slot + 1) {
       const found = this.#high[slot] ?? 0;
       const foundLow = this.#low[slot] ?? 0;
       if (found === 0 && foundLow === 0) return undefined;
@@ -77,14 +80,14 @@ export class SpanIndex {
   }
 
   #put(high: number, low: number, end: number, source: number): void {
-    let slot = hash(high, low) & this.#mask;
+    let slot = this.#slotOf(high, low);
     while (this.#high[slot] !== 0 || this.#low[slot] !== 0) {
       if (this.#high[slot] === high && this.#low[slot] === low) {
         // The later end of two copies, whatever their order.
         if (end > (this.#ends[slot] ?? NO_END)) this.#ends[slot] = end;
         return;
       }
-      slot = (slot + 1) & this.#mask;
+      slot = slot + 1 === this.#capacity ? 0 : slot + 1;
     }
     this.#high[slot] = high;
     this.#low[slot] = low;
@@ -93,10 +96,14 @@ export class SpanIndex {
     this.#size += 1;
   }
 
+  #slotOf(high: number, low: number): number {
+    return Math.floor((hash(high, low) / 0x1_0000_0000) * this.#capacity);
+  }
+
   #grow(): void {
     const [highs, lows, ends, sources] = [this.#high, this.#low, this.#ends, this.#source];
-    const capacity = highs.length * 2;
-    this.#mask = capacity - 1;
+    const capacity = Math.ceil(highs.length * GROWTH);
+    this.#capacity = capacity;
     this.#high = new Uint32Array(capacity);
     this.#low = new Uint32Array(capacity);
     this.#ends = new Int32Array(capacity);
