@@ -2,8 +2,8 @@
 //
 //   node bench/generate.mjs SPANS FOLDER      writes traces.jsonl, receipts.jsonl and truth.json
 //
-// Three of five spans are noise (HTTP and database), the rest are the two halves of tool calls. The same seed gives the
-// same bytes. Truth lists every finding of warning level and above that the auditor owes, and no other is allowed.
+// Three of five spans are noise, as the instrumentations of HTTP and PostgreSQL write it, the rest are the two halves of
+// tool calls, with the attributes and events that the plugin writes. The same seed gives the same bytes. Truth lists every finding of warning level and above that the auditor owes, and no other is allowed.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -27,6 +27,12 @@ const hex = (digits) => {
 
 const text = (key, value) => ({ key, value: { stringValue: value } });
 const int = (key, value) => ({ key, value: { intValue: String(value) } });
+const bool = (key, value) => ({ key, value: { boolValue: value } });
+const list = (key, values) => ({
+  key,
+  value: { arrayValue: { values: values.map((stringValue) => ({ stringValue })) } },
+});
+const uuid = () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
 const stages = (names, start) =>
   names.map((name, index) => ({
     timeUnixNano: String(start + BigInt(index) * 900_000n),
@@ -54,12 +60,20 @@ const tools = ['set_status', 'create_ticket', 'send_mail', 'charge_card', 'move_
 const services = ['agent', 'tickets-mcp', 'shop', 'orders-db'];
 const resource = (service) => ({
   attributes: [
+    text('host.name', 'node-17.example'),
+    text('host.arch', 'amd64'),
+    int('process.pid', 4259),
+    text('process.executable.name', 'node'),
+    text('process.runtime.name', 'nodejs'),
+    text('process.runtime.version', '24.11.0'),
     text('service.name', service),
     text('service.version', '3.4.1'),
-    text('host.name', 'node-17.example'),
     text('telemetry.sdk.language', 'nodejs'),
+    text('telemetry.sdk.name', 'opentelemetry'),
+    text('telemetry.sdk.version', '2.2.0'),
   ],
 });
+const boundary = { client: uuid(), server: uuid() };
 
 const truth = [];
 const receipts = openSync(join(folder, 'receipts.jsonl'), 'w');
@@ -72,25 +86,28 @@ function call(start) {
   const read = tool === 'list_tickets';
   const fate = read ? fates[0] : pick();
   const operationId = `${tool}:${number}:v1`;
-  const callId = `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
+  const callId = uuid();
   const traceId = hex(32);
   const clientId = hex(16);
   const kind = read ? 'read' : 'write';
   for (const rule of fate.findings) truth.push([rule, operationId]);
-  const common = [
+  const network = [text('network.transport', 'tcp'), text('network.protocol.name', 'http')];
+  const named = [
     text('mcp.method.name', 'tools/call'),
-    text('gen_ai.tool.name', tool),
     text('gen_ai.operation.name', 'execute_tool'),
-    text('jsonrpc.request.id', String(number % 97)),
-    text('mcp.protocol.version', '2025-11-25'),
-    text('network.transport', 'tcp'),
-    text('waybill.run.id', `run-${Math.floor(number / 7)}`),
-    text('waybill.run.source', 'caller'),
+    text('gen_ai.tool.name', tool),
+  ];
+  const rpc = text('jsonrpc.request.id', String(number % 97));
+  const ids = (side) => [
     text('waybill.call.id', callId),
+    int('waybill.call.attempt', 1),
+    int('waybill.call.number', number),
+    text('waybill.boundary.id', `${boundary[side]}:${side}`),
     text('waybill.operation.id', operationId),
     text('waybill.operation.source', 'caller'),
     text('waybill.effect.kind', kind),
-    int('waybill.call.attempt', 1),
+    text('waybill.run.id', `run-${Math.floor(number / 7)}`),
+    text('waybill.run.source', 'caller'),
   ];
   const cut = fate.name === 'stream';
   const effect = read ? [] : ['server.effect_requested', 'server.effect_confirmed'];
@@ -129,7 +146,29 @@ function call(start) {
     kind: 3,
     startTimeUnixNano: String(start),
     endTimeUnixNano: String(start + 12_000_000n),
-    attributes: [...common, ...outcome],
+    attributes: [
+      ...named,
+      text('mcp.protocol.version', '2025-11-25'),
+      ...network,
+      text('server.address', 'tickets.example'),
+      int('server.port', 8443),
+      ...ids('client'),
+      text('waybill.retry.origin', 'none'),
+      rpc,
+      ...outcome,
+      int('http.response.status_code', 200),
+      text('waybill.stream.kind', 'sse'),
+      int('waybill.stream.events', cut ? 0 : 1),
+      int('waybill.stream.bytes', cut ? 0 : 170 + (number % 40)),
+      bool('waybill.stream.final_response', !cut),
+      text('waybill.stream.end', cut ? 'eof' : 'result'),
+      list(
+        'waybill.stages',
+        cut
+          ? ['client.sent', 'client.stream_closed', 'client.timeout']
+          : ['client.sent', 'client.result_received'],
+      ),
+    ],
     events: cut
       ? [
           ...stages(['client.sent', 'client.stream_closed'], start + 100_000n),
@@ -148,7 +187,16 @@ function call(start) {
           },
         ],
     status: cut ? { code: 2 } : {},
+    flags: 257,
   };
+  const passed = [
+    'server.received',
+    'server.handler_started',
+    ...effect,
+    'server.handler_returned',
+    'server.result_sent',
+    ...(cut ? [] : ['server.result_flushed']),
+  ];
   const server = {
     traceId,
     spanId: hex(16),
@@ -158,23 +206,19 @@ function call(start) {
     startTimeUnixNano: String(start + 1_000_000n),
     endTimeUnixNano: String(start + 9_000_000n),
     attributes: [
-      ...common,
+      ...named,
+      ...network,
+      rpc,
+      ...ids('server'),
       text('waybill.outcome', 'TOOL_SUCCESS'),
       text('waybill.outcome_layer', 'application'),
-      text('waybill.outcome_source', 'local'),
+      text('waybill.outcome_source', 'wire'),
       text('waybill.reply.state', cut ? 'cut' : 'flushed'),
+      list('waybill.stages', passed),
     ],
-    events: stages(
-      [
-        'server.received',
-        'server.handler_started',
-        ...effect,
-        'server.handler_returned',
-        'server.result_sent',
-      ],
-      start + 1_100_000n,
-    ),
+    events: stages(passed, start + 1_100_000n),
     status: {},
+    flags: 769,
   };
   return [client, server];
 }
@@ -193,21 +237,45 @@ function noise(start) {
       ? [
           text('db.system.name', 'postgresql'),
           text('db.namespace', 'shop'),
-          text('db.query.text', 'SELECT * FROM orders WHERE id = $1 AND tenant = $2'),
+          text('db.operation.name', 'SELECT'),
+          text('db.collection.name', 'orders'),
+          text(
+            'db.query.text',
+            'SELECT id, tenant, state, total, placed_at FROM orders WHERE id = $1 AND tenant = $2 LIMIT 1',
+          ),
           text('server.address', 'db.example'),
           int('server.port', 5432),
+          text('network.peer.address', '10.0.3.17'),
+          int('network.peer.port', 5432),
         ]
       : [
           text('http.request.method', 'GET'),
           text('http.route', '/api/orders/:id'),
           text('url.path', `/api/orders/${Math.floor(random() * 1e6)}`),
-          text('user_agent.original', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36'),
-          int('http.response.status_code', 200),
+          text('url.scheme', 'https'),
+          text('server.address', 'shop.example'),
+          int('server.port', 443),
+          text('client.address', '10.0.4.21'),
+          text('network.peer.address', '10.0.4.21'),
+          int('network.peer.port', 40_000 + (Math.floor(random() * 1e6) % 20_000)),
           text('network.protocol.version', '1.1'),
+          text(
+            'user_agent.original',
+            'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+          ),
+          int('http.response.status_code', 200),
         ],
     status: {},
+    flags: 257,
   };
 }
+
+const scopes = {
+  agent: { name: '@waybill/instrumentation-mcp', version: '0.1.0' },
+  'tickets-mcp': { name: '@waybill/instrumentation-mcp', version: '0.1.0' },
+  shop: { name: '@opentelemetry/instrumentation-http', version: '0.220.0' },
+  'orders-db': { name: '@opentelemetry/instrumentation-pg', version: '0.66.0' },
+};
 
 const traces = openSync(join(folder, 'traces.jsonl'), 'w');
 let written = 0;
@@ -223,7 +291,8 @@ while (written < wanted) {
       held += 2;
       written += 2;
     } else {
-      byService.get(random() < 0.5 ? 'shop' : 'orders-db').push(noise(clock));
+      const span = noise(clock);
+      byService.get(span.kind === 3 ? 'orders-db' : 'shop').push(span);
       held += 1;
       written += 1;
     }
@@ -231,7 +300,7 @@ while (written < wanted) {
   const request = {
     resourceSpans: [...byService].map(([service, spans]) => ({
       resource: resource(service),
-      scopeSpans: [{ scope: { name: '@waybill/instrumentation-mcp', version: '0.1.0' }, spans }],
+      scopeSpans: [{ scope: scopes[service], spans }],
     })),
   };
   writeSync(traces, `${JSON.stringify(request)}\n`);
