@@ -117,15 +117,29 @@ class BinaryRecords {
 
   end(): void {
     this.drain(true);
-    if (this.filled === this.start || this.lost) return;
-    // What is left is shorter than its own length says.
-    this.begin();
-    this.reading.damage('the input ends in the middle of a record', CUT);
-    const rest = this.buffer.subarray(this.start, this.filled);
-    const next = this.layout.next(rest);
-    if (next === undefined || next === 'broken') return;
-    const payload = rest.subarray(next.header);
-    if (payload[0] === 0x0a) this.lenient(payload, this.offset + next.header);
+    while (this.filled > this.start && !this.lost) {
+      // What is left is shorter than its own length says: a writer that stopped, or a length that is wrong.
+      const rest = this.buffer.subarray(this.start, this.filled);
+      const following = this.following(rest, 1, rest.length);
+      this.begin();
+      if (following === rest.length) this.reading.damage('the input ends in the middle of a record', CUT);
+      else this.reading.damage('a record whose length is wrong', 'copy or export the file again');
+      const next = this.layout.next(rest);
+      if (next !== undefined && next !== 'broken') {
+        const payload = rest.subarray(Math.min(next.header, following), following);
+        if (payload[0] === 0x0a) this.lenient(payload, this.offset + next.header);
+      }
+      this.advance(following);
+      this.drain(true);
+    }
+  }
+
+  /** Offset below `end` at which another record begins, inside of what the one at the start says it is; else `end`. */
+  private following(bytes: Buffer, from: number, end: number): number {
+    for (let at = from; at < end; at += 1) {
+      if (this.layout.begins(bytes.subarray(at), true) === 'yes') return at;
+    }
+    return end;
   }
 
   private begin(): void {
@@ -158,11 +172,12 @@ class BinaryRecords {
       }
       const { header, length } = next;
       if (bytes.length < header + length) return;
+      let end = header + length;
       if (this.only?.has(this.offset) ?? true) {
         this.begin();
-        this.record(bytes.subarray(header, header + length));
+        end = this.record(bytes, header, end);
       }
-      this.advance(header + length);
+      this.advance(end);
     }
   }
 
@@ -187,24 +202,28 @@ class BinaryRecords {
     return false;
   }
 
-  private record(payload: Buffer): void {
+  /** Reads one record and answers where it ends: a damaged one may say that it is longer than it is. */
+  private record(all: Buffer, header: number, end: number): number {
     const { reading } = this;
+    const payload = all.subarray(header, end);
     let bytes: Uint8Array = payload;
     if (isZstd(payload)) {
       const unpacked = unzstdWhole(payload, reading.limits.maxRecordBytes);
       if (unpacked === undefined) {
         reading.damage('a record whose zstd data is damaged', 'export again; the other records were read');
-        return;
+        return end;
       }
       bytes = unpacked;
     }
-    if (bytes.length === 0) return;
+    if (bytes.length === 0) return end;
     if (bytes[0] === 0x7b) {
       readJsonRecord(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), reading);
-      return;
+      return end;
     }
-    if (this.strict(bytes)) return;
-    this.lenient(bytes, this.offset);
+    if (this.strict(bytes)) return end;
+    const own = bytes === payload ? this.following(all, header, end) : end;
+    this.lenient(own === end ? bytes : all.subarray(header, own), this.offset);
+    return own;
   }
 
   /** The signal is not named in the bytes: the first that fits is kept for the records that follow. */

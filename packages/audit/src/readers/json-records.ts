@@ -61,6 +61,8 @@ export class JsonRecords {
   private wasted = 0;
   private problemLine = 0;
   private first = true;
+  /** Arrays around the records that are open. */
+  private arrays = 0;
   private readonly handler: RecordHandler;
   private readonly maxRecordBytes: number;
 
@@ -197,6 +199,7 @@ export class JsonRecords {
       }
       this.first = false;
       if (isSeparator(byte)) {
+        this.bracket(byte);
         if (byte !== OPEN_ARRAY) this.lineStart &&= byte === RETURN;
         else this.lineStart = false;
         this.start += 1;
@@ -204,7 +207,16 @@ export class JsonRecords {
       }
       return this.unexpected(final);
     }
+    if (final && this.arrays > 0 && this.problemLine === 0) this.problem('incomplete', filled);
     return false;
+  }
+
+  /** After damage an array may have been opened or closed in what was passed over: then brackets say nothing. */
+  private bracket(byte: number | undefined): void {
+    if (byte === OPEN_ARRAY) this.arrays += 1;
+    if (byte !== CLOSE_ARRAY) return;
+    if (this.arrays > 0) this.arrays -= 1;
+    else if (this.problemLine === 0) this.problem('unexpected', this.start + 1);
   }
 
   private unexpected(final: boolean): boolean {

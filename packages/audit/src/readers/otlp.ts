@@ -19,6 +19,20 @@ export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** A text of the export; anything else that stands there is named and read as ''. */
+function named(value: unknown, what: string, reading: Reading): string {
+  if (typeof value === 'string') return value;
+  if (value !== undefined && value !== null) reading.damage(`a ${what} that is no text`, EXPORT_AGAIN);
+  return '';
+}
+
+/** Whether something stands there that is no object, which is named. */
+function isNoObject(value: unknown, what: string, reading: Reading): boolean {
+  if (isObject(value)) return false;
+  if (value !== undefined && value !== null) reading.damage(`a ${what} that is no object`, EXPORT_AGAIN);
+  return true;
+}
+
 /** The list under either spelling; undefined when there is something else than a list. */
 function list(value: unknown): readonly unknown[] | undefined {
   if (value === undefined || value === null) return NOTHING;
@@ -26,7 +40,10 @@ function list(value: unknown): readonly unknown[] | undefined {
 }
 
 export function readResource(value: unknown, reading: Reading): Resource {
-  if (!isObject(value)) return NO_RESOURCE;
+  if (!isObject(value)) {
+    isNoObject(value, 'resource', reading);
+    return NO_RESOURCE;
+  }
   const attributes = value['attributes'];
   if (attributes === undefined || (Array.isArray(attributes) && attributes.length === 0)) return NO_RESOURCE;
   return reading.resource(keyOf(attributes), () => {
@@ -49,7 +66,15 @@ export function makeScope(name: unknown, version: unknown, reading: Reading): Sc
 }
 
 function readScope(value: unknown, reading: Reading): Scope {
-  return isObject(value) ? makeScope(value['name'], value['version'], reading) : NO_SCOPE;
+  if (!isObject(value)) {
+    isNoObject(value, 'scope', reading);
+    return NO_SCOPE;
+  }
+  return makeScope(
+    named(value['name'], 'scope name', reading),
+    named(value['version'], 'scope version', reading),
+    reading,
+  );
 }
 
 /** `resourceSpans` and its older and foreign names; answers false when the list is none. */
@@ -170,15 +195,15 @@ export function readSpan(
     traceId,
     spanId,
     parentSpanId: id(raw['parentSpanId'] ?? raw['parent_span_id'], 8, 'parent span id', reading),
-    traceState: text(raw['traceState'] ?? raw['trace_state']),
-    name: text(raw['name']),
-    kind: readKind(raw['kind']),
+    traceState: named(raw['traceState'] ?? raw['trace_state'], 'trace state', reading),
+    name: named(raw['name'], 'span name', reading),
+    kind: kindOf(raw['kind'], reading),
     startTimeUnixNano: nanos(raw['startTimeUnixNano'] ?? raw['start_time_unix_nano'], 'start time', reading),
     endTimeUnixNano: nanos(raw['endTimeUnixNano'] ?? raw['end_time_unix_nano'], 'end time', reading),
     attributes: readAttributes(attributes, reading),
     events: readEvents(events, reading),
     links: readLinks(links, reading),
-    status: readStatus(raw['status']),
+    status: readStatus(raw['status'], reading),
     droppedAttributesCount: readCount(raw['droppedAttributesCount'] ?? raw['dropped_attributes_count']),
     droppedEventsCount: readCount(raw['droppedEventsCount'] ?? raw['dropped_events_count']),
     droppedLinksCount: readCount(raw['droppedLinksCount'] ?? raw['dropped_links_count']),
@@ -210,9 +235,29 @@ export function nanos(value: unknown, what: string, reading: Reading): bigint {
   return 0n;
 }
 
-function readStatus(value: unknown): Span['status'] {
-  if (!isObject(value)) return value === undefined || value === null ? UNSET : statusOf(value, '');
-  return statusOf(value['code'], text(value['message']));
+/** A kind of a later protocol has no name yet: only what can be no kind at all is named. */
+function kindOf(value: unknown, reading: Reading): Span['kind'] {
+  const read = readKind(value);
+  if (read === 0 && !isEnum(value))
+    reading.damage('a span kind that is neither number nor name', EXPORT_AGAIN);
+  return read;
+}
+
+function isEnum(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'number' || typeof value === 'string';
+}
+
+function readStatus(value: unknown, reading: Reading): Span['status'] {
+  if (value === undefined || value === null) return UNSET;
+  const inside = isObject(value);
+  const code = inside ? value['code'] : value;
+  const status = statusOf(code, inside ? named(value['message'], 'status message', reading) : '');
+  const isName = typeof code === 'string' && /^(?:status_code_)?(?:unset|ok|error)$/i.test(code);
+  // In place of the object some exports have the name of the code.
+  if (inside ? !isEnum(code) : !isName && typeof code !== 'number') {
+    reading.damage('a status that holds no status code', EXPORT_AGAIN);
+  }
+  return status;
 }
 
 function statusOf(code: unknown, message: string): Span['status'] {
@@ -231,7 +276,7 @@ function readEvents(value: unknown, reading: Reading): readonly SpanEvent[] {
       continue;
     }
     out.push({
-      name: text(entry['name']),
+      name: named(entry['name'], 'event name', reading),
       timeUnixNano: nanos(entry['timeUnixNano'] ?? entry['time_unix_nano'], 'event time', reading),
       attributes: readAttributes(entry['attributes'], reading),
     });

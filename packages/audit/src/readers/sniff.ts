@@ -15,9 +15,30 @@ export function sniff(head: Uint8Array, whole: boolean, maxRecordBytes: number):
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
   if (beginsJson(head)) return 'text';
-  if (beginsFrame(head, maxRecordBytes)) return 'framed';
+  if (beginsFrame(head, maxRecordBytes) && !(whole && isDamagedLines(head))) return 'framed';
   if (beginsProtobuf(head, head.length, whole)) return 'protobuf';
-  return 'text';
+  return holdsFrames(head, whole, maxRecordBytes) ? 'framed' : 'text';
+}
+
+/** What would be a length of more than is there, before lines of JSON: four damaged bytes of the first line. */
+function isDamagedLines(head: Uint8Array): boolean {
+  if (head.length >= 4 + frameLength(head)) return false;
+  return Buffer.from(head.buffer, head.byteOffset, head.length).includes('}\n{"');
+}
+
+/** Damage at the front hides what an input is; two frames, one right after the other, say it all the same. */
+function holdsFrames(head: Uint8Array, whole: boolean, maxRecordBytes: number): boolean {
+  for (let at = 1; at + 5 < head.length; at += 1) {
+    // No record that fits into the head is longer than 16 MiB: its length begins with a zero.
+    if (head[at] !== 0 || !beginsFrame(head.subarray(at), maxRecordBytes)) continue;
+    const next = at + 4 + frameLength(head.subarray(at));
+    if (
+      next === head.length ? whole : next < head.length && beginsFrame(head.subarray(next), maxRecordBytes)
+    ) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /** Magic number of a zstd frame (RFC 8878, section 3.1.1), or of a skippable frame before one. */
@@ -43,8 +64,18 @@ export function beginsFrame(bytes: Uint8Array, maxRecordBytes: number): boolean 
   const length = frameLength(bytes);
   if (length < 2 || length > maxRecordBytes) return false;
   const payload = bytes.subarray(4, 4 + length);
-  if (isZstd(payload) || payload[0] === 0x7b) return true;
+  if (isZstd(payload)) return true;
+  if (payload[0] === 0x7b) return beginsMembers(payload, length);
   return beginsProtobuf(payload, length, bytes.length >= 4 + length);
+}
+
+/** `{` and a key, and a `}` at the end where that can be seen: bytes of text may look like the length before it. */
+function beginsMembers(payload: Uint8Array, length: number): boolean {
+  let at = 1;
+  while (payload[at] === 0x20 || payload[at] === 0x0a || payload[at] === 0x0d || payload[at] === 0x09)
+    at += 1;
+  if (payload[at] !== 0x22 && payload[at] !== 0x7d) return false;
+  return payload.length < length || payload[length - 1] === 0x7d || payload[length - 1] === 0x0a;
 }
 
 export function frameLength(bytes: Uint8Array): number {
