@@ -90,7 +90,7 @@ describe('handlers of an instrumented transport', () => {
 });
 
 describe('requests that are never answered', () => {
-  it('are a bounded number of open spans at a client', async () => {
+  it('are a bounded number of open spans at a client', { timeout: 60_000 }, async () => {
     const transport = instrumented('client');
     set(transport, { onmessage: () => undefined });
     for (let id = 1; id <= 5000; id++) await transport.send(request(id));
@@ -103,14 +103,18 @@ describe('requests that are never answered', () => {
     expect(first?.attributes['waybill.outcome']).toBeUndefined();
   });
 
-  it('are a bounded number of open spans at a server, and end with the connection', async () => {
-    const transport = instrumented('server');
-    set(transport, { onmessage: () => undefined });
-    for (let id = 1; id <= 5000; id++) transport.onmessage?.(request(id));
-    expect(harness.spans()).toHaveLength(5000 - 4096);
-    set(transport, { onclose: () => undefined });
-    await transport.close();
-    expect(harness.spans()).toHaveLength(5000);
-    expect(harness.spans().at(-1)?.attributes['waybill.reply.state']).toBe('dropped');
-  });
+  it(
+    'are a bounded number of open spans at a server, and end with the connection',
+    { timeout: 60_000 },
+    async () => {
+      const transport = instrumented('server');
+      set(transport, { onmessage: () => undefined });
+      for (let id = 1; id <= 5000; id++) transport.onmessage?.(request(id));
+      expect(harness.spans()).toHaveLength(5000 - 4096);
+      set(transport, { onclose: () => undefined });
+      await transport.close();
+      expect(harness.spans()).toHaveLength(5000);
+      expect(harness.spans().at(-1)?.attributes['waybill.reply.state']).toBe('dropped');
+    },
+  );
 });

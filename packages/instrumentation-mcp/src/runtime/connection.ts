@@ -60,6 +60,16 @@ export interface Connection {
   protocolVersion: string | undefined;
   /** Present where sessions are measured, from `connect` to the close of the transport. */
   session: Session | undefined;
+  /** What `connectionAttributes` gave last, and of what. */
+  described:
+    | {
+        readonly side: 'client' | 'server';
+        readonly version: string | undefined;
+        readonly session: string | undefined;
+        readonly transport: object | undefined;
+        readonly attributes: Readonly<Attributes>;
+      }
+    | undefined;
   /** The pipe of a stdio client. */
   channel: SharedChannel | undefined;
 }
@@ -90,6 +100,7 @@ export function connectionOf(core: RuntimeCore, protocol: object): Connection {
     protocolVersion: undefined,
     session: undefined,
     channel: undefined,
+    described: undefined,
   };
   core.connections.set(protocol, fresh);
   return fresh;
@@ -130,11 +141,34 @@ export function protocolVersionOf(connection: Connection): string | undefined {
 export const STATELESS_SINCE = '2026-07-28';
 
 /** Attributes that every span of this connection carries. */
-export function connectionAttributes(connection: Connection, side: 'client' | 'server'): Attributes {
-  const attributes: Attributes = {};
+export function connectionAttributes(
+  connection: Connection,
+  side: 'client' | 'server',
+): Readonly<Attributes> {
   const version = protocolVersionOf(connection);
-  if (version !== undefined) attributes[ATTR_MCP_PROTOCOL_VERSION] = version;
   const session = readString(connection.transport, 'sessionId');
+  const { described } = connection;
+  if (
+    described?.side === side &&
+    described.version === version &&
+    described.session === session &&
+    described.transport === connection.transport
+  ) {
+    return described.attributes;
+  }
+  const attributes = describe(connection, side, version, session);
+  connection.described = { side, version, session, transport: connection.transport, attributes };
+  return attributes;
+}
+
+function describe(
+  connection: Connection,
+  side: 'client' | 'server',
+  version: string | undefined,
+  session: string | undefined,
+): Attributes {
+  const attributes: Attributes = {};
+  if (version !== undefined) attributes[ATTR_MCP_PROTOCOL_VERSION] = version;
   if (session !== undefined && (version === undefined || version < STATELESS_SINCE)) {
     attributes[ATTR_MCP_SESSION_ID] = capped(session);
   }

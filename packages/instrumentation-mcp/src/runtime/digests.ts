@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Attributes, Span } from '@opentelemetry/api';
+import type { Span } from '@opentelemetry/api';
 import { ATTR_ARGS_DIGEST, ATTR_RESULT_DIGEST, type JsonValue, canonicalJson } from '@waybill/core';
 import { isFunction } from '../patch/foreign.js';
 import type { ToolCallInfo } from '../types.js';
@@ -10,12 +10,12 @@ const MAX_LENGTH = 65_536;
 const MAX_DEPTH = 100;
 
 /**
- * The digest of the arguments, where a `digestKey` is configured. Absent arguments are the empty object: the protocol
+ * Sets the digest of the arguments, where a `digestKey` is configured. Absent arguments are the empty object: the protocol
  * takes them for the same.
  */
-export function argumentDigest(core: RuntimeCore, info: ToolCallInfo): Attributes {
+export function setArgumentDigest(core: RuntimeCore, span: Span, info: ToolCallInfo): void {
   const digest = digestOf(core, info.arguments ?? {}, undefined);
-  return digest === undefined ? {} : { [ATTR_ARGS_DIGEST]: digest };
+  if (digest !== undefined) span.setAttribute(ATTR_ARGS_DIGEST, digest);
 }
 
 /** Sets the digest of a result without its `_meta`, which each side changes, where a `digestKey` is configured. */

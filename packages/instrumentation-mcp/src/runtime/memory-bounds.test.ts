@@ -63,22 +63,26 @@ describe('a call that is over', () => {
 });
 
 describe('a peer', () => {
-  it('that gives up on handlers which never return leaves a bounded number of open spans', async () => {
-    const hanging = new v1Server.Server({ name: 's', version: '1' }, { capabilities: { tools: {} } });
-    hanging.setRequestHandler(CallToolRequestSchema, () => new Promise(() => undefined));
-    const [a, b] = InMemoryTransport.createLinkedPair();
-    await hanging.connect(b);
-    for (let id = 1; id <= 4100; id++) {
-      await a.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x' } });
-      await a.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
-    }
-    expect(harness.spans()).toHaveLength(4);
-    expect(harness.spans()[0]?.attributes).toMatchObject({
-      'waybill.reply.state': 'unknown',
-      'waybill.instrumentation.degraded': ['Protocol.forgotten'],
-    });
-    await hanging.close();
-  });
+  it(
+    'that gives up on handlers which never return leaves a bounded number of open spans',
+    { timeout: 60_000 },
+    async () => {
+      const hanging = new v1Server.Server({ name: 's', version: '1' }, { capabilities: { tools: {} } });
+      hanging.setRequestHandler(CallToolRequestSchema, () => new Promise(() => undefined));
+      const [a, b] = InMemoryTransport.createLinkedPair();
+      await hanging.connect(b);
+      for (let id = 1; id <= 4100; id++) {
+        await a.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x' } });
+        await a.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+      }
+      expect(harness.spans()).toHaveLength(4);
+      expect(harness.spans()[0]?.attributes).toMatchObject({
+        'waybill.reply.state': 'unknown',
+        'waybill.instrumentation.degraded': ['Protocol.forgotten'],
+      });
+      await hanging.close();
+    },
+  );
 
   it('that answers a settled call again and again is told three times', async () => {
     await client.callTool({ name: 'x' });

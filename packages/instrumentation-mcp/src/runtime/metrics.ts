@@ -1,4 +1,10 @@
-import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Counter,
+  type Histogram,
+  type Meter,
+  createNoopMeter,
+} from '@opentelemetry/api';
 import {
   DURATION_BOUNDARIES_SECONDS,
   METRIC_CLIENT_CALLS,
@@ -10,6 +16,8 @@ import {
 } from '@waybill/core';
 
 interface SideInstruments {
+  /** Nothing takes what is recorded: no meter provider is registered. */
+  readonly silent: boolean;
   readonly duration: Histogram;
   readonly calls: Counter;
   /** Made at its first use: most programs do not measure sessions. */
@@ -20,6 +28,9 @@ export interface Instruments {
   readonly server: SideInstruments;
 }
 
+/** All instruments of the API's own meter are one. */
+const SILENT = createNoopMeter().createHistogram('silent');
+
 export function createInstruments(meter: Meter): Instruments {
   const histogram = (name: string, description: string): Histogram =>
     meter.createHistogram(name, {
@@ -29,18 +40,22 @@ export function createInstruments(meter: Meter): Instruments {
     });
   const counter = (name: string, description: string): Counter =>
     meter.createCounter(name, { description, unit: '{call}' });
+  const client = histogram(
+    METRIC_CLIENT_OPERATION_DURATION,
+    'Duration of an MCP request as seen by its sender',
+  );
+  const silent = client === SILENT;
   return {
     client: {
-      duration: histogram(
-        METRIC_CLIENT_OPERATION_DURATION,
-        'Duration of an MCP request as seen by its sender',
-      ),
+      silent,
+      duration: client,
       calls: counter(METRIC_CLIENT_CALLS, 'Tool calls sent, by outcome'),
       session: once(() =>
         histogram(METRIC_CLIENT_SESSION_DURATION, 'Duration of an MCP session as seen by its client'),
       ),
     },
     server: {
+      silent,
       duration: histogram(
         METRIC_SERVER_OPERATION_DURATION,
         'Duration of an MCP request as seen by its receiver',
@@ -58,11 +73,20 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-/** Keeps the attributes that a metric may carry: no ids, nothing of unbounded cardinality. */
-export function metricAttributes(all: Attributes, keys: readonly string[]): Attributes {
+const NONE: Attributes = {};
+
+/**
+ * Keeps the attributes that a metric may carry, of a call and otherwise of its connection: no ids, nothing of unbounded
+ * cardinality.
+ */
+export function metricAttributes(
+  all: Attributes,
+  keys: readonly string[],
+  others: Attributes = NONE,
+): Attributes {
   const kept: Attributes = {};
   for (const key of keys) {
-    const value = all[key];
+    const value = all[key] ?? others[key];
     if (value !== undefined) kept[key] = value;
   }
   return kept;

@@ -16,9 +16,12 @@ import {
   ATTR_OUTCOME,
   ATTR_RPC_RESPONSE_STATUS_CODE,
   type EffectKind,
+  GEN_AI_OPERATION_EXECUTE_TOOL,
+  METHOD_TOOLS_CALL,
 } from '@waybill/core';
 import { type Connection, connectionAttributes } from './connection.js';
 import type { RuntimeCore } from './core.js';
+import { capped } from './limits.js';
 import { metricAttributes } from './metrics.js';
 
 const DURATION_KEYS = [
@@ -47,6 +50,10 @@ const CALL_KEYS = [ATTR_OUTCOME, ATTR_GEN_AI_TOOL_NAME];
 
 export interface MeasuredCall {
   readonly seconds: number;
+  readonly method: string;
+  readonly tool: string | undefined;
+  readonly prompt?: string | undefined;
+  /** Attributes of the end of the call; those of the request are added to them. */
   readonly attributes: Attributes;
   /** Of tool calls only. */
   readonly effectKind: EffectKind | undefined;
@@ -55,11 +62,21 @@ export interface MeasuredCall {
 
 /** The duration of any request, and for tool calls the counter by outcome. */
 export function recordCallMetrics(core: RuntimeCore, side: 'client' | 'server', call: MeasuredCall): void {
-  const { duration, calls } = core.instruments()[side];
+  const { silent, duration, calls } = core.instruments()[side];
+  if (silent) return;
+  const { attributes, method, tool, prompt } = call;
+  attributes[ATTR_MCP_METHOD_NAME] = capped(method);
+  if (tool !== undefined) {
+    attributes[ATTR_GEN_AI_TOOL_NAME] = capped(tool);
+    if (method === METHOD_TOOLS_CALL) attributes[ATTR_GEN_AI_OPERATION_NAME] = GEN_AI_OPERATION_EXECUTE_TOOL;
+  }
+  if (prompt !== undefined) attributes[ATTR_GEN_AI_PROMPT_NAME] = capped(prompt);
   duration.record(
     call.seconds,
-    metricAttributes({ ...connectionAttributes(call.connection, side), ...call.attributes }, DURATION_KEYS),
+    metricAttributes(attributes, DURATION_KEYS, connectionAttributes(call.connection, side)),
   );
   if (call.effectKind === undefined) return;
-  calls.add(1, { ...metricAttributes(call.attributes, CALL_KEYS), [ATTR_EFFECT_KIND]: call.effectKind });
+  const counted = metricAttributes(attributes, CALL_KEYS);
+  counted[ATTR_EFFECT_KIND] = call.effectKind;
+  calls.add(1, counted);
 }

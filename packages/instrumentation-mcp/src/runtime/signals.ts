@@ -29,7 +29,7 @@ type StageSignal = (typeof SIGNALS)[number];
 interface SignalTarget extends CallTarget {
   readonly info: ToolCallInfo;
   /** JSON-RPC id of the request; undefined while it has none. */
-  requestId(): JsonRpcId | undefined;
+  readonly requestId: () => JsonRpcId | undefined;
 }
 
 /** The recorder of a call: span events, log records and the journal, as configured. */
@@ -89,10 +89,10 @@ function callIdentity(core: RuntimeCore, target: SignalTarget): StageAttributes 
  */
 function stageAttributes(
   identity: StageAttributes,
-  target: SignalTarget,
+  requestId: SignalTarget['requestId'],
   attributes: StageAttributes,
 ): StageAttributes {
-  const id = target.requestId();
+  const id = requestId();
   return {
     ...attributes,
     ...identity,
@@ -102,14 +102,15 @@ function stageAttributes(
 
 function logSink(core: RuntimeCore, target: SignalTarget): StageSink {
   const identity = callIdentity(core, target);
+  const { context, requestId } = target;
   return (stage, attributes) => {
     core.guard('stage.log', () => {
       core.deps.logger()?.emit({
         eventName: eventNameOf(stage),
         severityNumber: SeverityNumber.INFO,
         timestamp: Date.now(),
-        context: target.context,
-        attributes: { ...stageAttributes(identity, target, attributes) },
+        context,
+        attributes: { ...stageAttributes(identity, requestId, attributes) },
       });
     });
   };
@@ -119,6 +120,7 @@ function logSink(core: RuntimeCore, target: SignalTarget): StageSink {
 function journalSink(core: RuntimeCore, path: string, target: SignalTarget): StageSink {
   const identity = callIdentity(core, target);
   const { traceId, spanId } = target.span.spanContext();
+  const { requestId } = target;
   return (stage, attributes) => {
     core.guard('stage.journal', () => {
       let journal = core.journals.get(path);
@@ -130,7 +132,7 @@ function journalSink(core: RuntimeCore, path: string, target: SignalTarget): Sta
         eventName: eventNameOf(stage),
         traceId,
         spanId,
-        attributes: stageAttributes(identity, target, attributes),
+        attributes: stageAttributes(identity, requestId, attributes),
       });
     });
   };

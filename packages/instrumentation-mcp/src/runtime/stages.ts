@@ -73,7 +73,9 @@ class Recorder implements StageRecorder {
 
   #next(stage: Stage, detail: StageAttributes | undefined): StageAttributes {
     const seq = this.#reached.push(stage);
-    return detail === undefined ? { [ATTR_STAGE_SEQ]: seq } : { ...detail, [ATTR_STAGE_SEQ]: seq };
+    const attributes: Record<string, string | number | boolean> = detail === undefined ? {} : { ...detail };
+    attributes[ATTR_STAGE_SEQ] = seq;
+    return attributes;
   }
 
   #tell(stage: Stage, attributes: StageAttributes): void {

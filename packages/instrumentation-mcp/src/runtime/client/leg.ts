@@ -150,8 +150,14 @@ export function spanName(method: string, params: unknown): string {
 }
 
 /** Attributes of the conventions that follow from the request itself. */
-export function requestAttributes(method: string, params: unknown): Attributes {
-  const attributes: Attributes = { [ATTR_MCP_METHOD_NAME]: capped(method) };
+export function requestAttributes(
+  method: string,
+  params: unknown,
+  connection: Connection,
+  side: 'client' | 'server',
+): Attributes {
+  const attributes: Attributes = { ...connectionAttributes(connection, side) };
+  attributes[ATTR_MCP_METHOD_NAME] = capped(method);
   const named = readString(params, 'name');
   const name = named === undefined ? undefined : capped(named);
   if (method === METHOD_TOOLS_CALL) {
@@ -167,15 +173,14 @@ export function requestAttributes(method: string, params: unknown): Attributes {
 
 /** Attributes of our own that both sides carry. */
 export function idAttributes(core: RuntimeCore, side: 'client' | 'server', ids: CallIds): Attributes {
-  const attributes: Attributes = {
-    [ATTR_CALL_ID]: ids.callId,
-    [ATTR_CALL_ATTEMPT]: ids.attempt,
-    [ATTR_CALL_NUMBER]: core.nextCallNumber(side),
-    [ATTR_BOUNDARY_ID]: core.boundaryId(side),
-    [ATTR_OPERATION_ID]: ids.operationId,
-    [ATTR_OPERATION_SOURCE]: ids.operationSource,
-    [ATTR_EFFECT_KIND]: ids.effectKind,
-  };
+  const attributes: Attributes = {};
+  attributes[ATTR_CALL_ID] = ids.callId;
+  attributes[ATTR_CALL_ATTEMPT] = ids.attempt;
+  attributes[ATTR_CALL_NUMBER] = core.nextCallNumber(side);
+  attributes[ATTR_BOUNDARY_ID] = core.boundaryId(side);
+  attributes[ATTR_OPERATION_ID] = ids.operationId;
+  attributes[ATTR_OPERATION_SOURCE] = ids.operationSource;
+  attributes[ATTR_EFFECT_KIND] = ids.effectKind;
   if (ids.runId !== undefined) {
     attributes[ATTR_RUN_ID] = ids.runId;
     attributes[ATTR_RUN_SOURCE] = ids.runSource;
@@ -208,10 +213,7 @@ export function startClientSpan(
     {
       kind: SpanKind.CLIENT,
       ...(startTime === undefined ? {} : { startTime }),
-      attributes: {
-        ...requestAttributes(info.method, params),
-        ...connectionAttributes(connection, 'client'),
-      },
+      attributes: requestAttributes(info.method, params, connection, 'client'),
     },
     parent,
   );

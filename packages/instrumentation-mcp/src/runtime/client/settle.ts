@@ -2,10 +2,6 @@ import { type Attributes, trace } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE, ATTR_HTTP_RESPONSE_STATUS_CODE } from '@opentelemetry/semantic-conventions';
 import {
   ATTR_FLAGS,
-  ATTR_GEN_AI_OPERATION_NAME,
-  ATTR_GEN_AI_PROMPT_NAME,
-  ATTR_GEN_AI_TOOL_NAME,
-  ATTR_MCP_METHOD_NAME,
   ATTR_MCP_PROTOCOL_VERSION,
   ATTR_OUTCOME,
   ATTR_OUTCOME_LAYER,
@@ -24,12 +20,12 @@ import {
   ERROR_TYPE_TOOL_ERROR,
   METHOD_TOOLS_CALL,
   type OutcomeFact,
+  type OutcomeSource,
   type Settlement,
   readCall,
 } from '@waybill/core';
 import { protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
-import { capped } from '../limits.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import { setFailed, setResultContent } from '../content.js';
 import { emitCallRecord } from './call-record.js';
@@ -117,12 +113,9 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
       if (code !== undefined) attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(code);
     } else {
       errorType = clientErrorType(outcome, leg.failureCode);
-      Object.assign(
-        attributes,
-        outcomeAttributes(outcome),
-        wireAttributes(outcome),
-        toldAttributes(leg, outcome),
-      );
+      addOutcome(attributes, outcome);
+      addWire(attributes, outcome);
+      addTold(attributes, leg, outcome);
       if (leg.stages !== undefined) attributes[ATTR_STAGES] = [...leg.stages.names()];
     }
     noteHandshakeError(leg, errorType);
@@ -134,11 +127,10 @@ export function finishLeg(core: RuntimeCore, leg: ClientLeg): void {
     if (leg.told?.kind === 'resolved') setResultContent(core, span, leg.info.method, leg.told.result);
     recordCallMetrics(core, 'client', {
       seconds: (leg.settledAt - leg.startedAt) / 1000,
-      attributes: {
-        ...attributes,
-        [ATTR_MCP_METHOD_NAME]: capped(leg.info.method),
-        ...metricTarget(leg),
-      },
+      method: leg.info.method,
+      tool: leg.info.tool,
+      prompt: promptOf(leg.info),
+      attributes,
       effectKind: leg.info.method === METHOD_TOOLS_CALL ? leg.ids?.effectKind : undefined,
       connection: leg.connection,
     });
@@ -178,12 +170,9 @@ function release(leg: ClientLeg): void {
   leg.stages?.release();
 }
 
-function metricTarget(leg: ClientLeg): Attributes {
-  const { tool, method } = leg.info;
-  if (tool !== undefined)
-    return { [ATTR_GEN_AI_TOOL_NAME]: capped(tool), [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' };
-  const prompt = method === 'prompts/get' ? leg.info.arguments?.['name'] : undefined;
-  return typeof prompt === 'string' ? { [ATTR_GEN_AI_PROMPT_NAME]: capped(prompt) } : {};
+function promptOf({ method, arguments: values }: ClientLeg['info']): string | undefined {
+  const prompt = method === 'prompts/get' ? values?.['name'] : undefined;
+  return typeof prompt === 'string' ? prompt : undefined;
 }
 
 function callResponseHook(core: RuntimeCore, leg: ClientLeg, outcome: CallOutcome | undefined): void {
@@ -194,37 +183,36 @@ function callResponseHook(core: RuntimeCore, leg: ClientLeg, outcome: CallOutcom
   );
 }
 
-export function outcomeAttributes(outcome: OutcomeFact & { readonly source: string }): Attributes {
-  const attributes: Attributes = {
-    [ATTR_OUTCOME]: outcome.outcome,
-    [ATTR_OUTCOME_LAYER]: outcome.layer,
-    [ATTR_OUTCOME_SOURCE]: outcome.source,
-  };
+/** Adds the layer outcome. Written out, as is all that runs for each call: literals with computed keys are slow. */
+export function addOutcome(
+  attributes: Attributes,
+  outcome: OutcomeFact & { readonly source: OutcomeSource },
+): void {
+  attributes[ATTR_OUTCOME] = outcome.outcome;
+  attributes[ATTR_OUTCOME_LAYER] = outcome.layer;
+  attributes[ATTR_OUTCOME_SOURCE] = outcome.source;
   if (outcome.reason !== undefined) attributes[ATTR_OUTCOME_REASON] = outcome.reason;
-  return attributes;
 }
 
-function wireAttributes(outcome: CallOutcome): Attributes {
-  const { stream, flags, rpcCode, httpStatus } = outcome;
-  const attributes: Attributes = {};
+function addWire(attributes: Attributes, { stream, flags, rpcCode, httpStatus }: CallOutcome): void {
   if (flags.length > 0) attributes[ATTR_FLAGS] = [...flags];
   if (rpcCode !== undefined) attributes[ATTR_RPC_RESPONSE_STATUS_CODE] = String(rpcCode);
   if (httpStatus !== undefined) attributes[ATTR_HTTP_RESPONSE_STATUS_CODE] = httpStatus;
-  if (stream.kind === undefined) return attributes;
+  if (stream.kind === undefined) return;
   attributes[ATTR_STREAM_KIND] = stream.kind;
   attributes[ATTR_STREAM_EVENTS] = stream.events;
   attributes[ATTR_STREAM_BYTES] = stream.bytes;
   attributes[ATTR_STREAM_FINAL_RESPONSE] = stream.finalResponse;
   attributes[ATTR_STREAM_END] = stream.end;
-  return attributes;
 }
 
 /** What the SDK told its caller, where that is not what the wire said. */
-function toldAttributes(leg: ClientLeg, outcome: CallOutcome): Attributes {
-  if (leg.told === undefined) return {};
+function addTold(attributes: Attributes, leg: ClientLeg, outcome: CallOutcome): void {
+  if (leg.told === undefined) return;
   const told = toldAs(leg.told, outcome);
-  if (told === outcome.outcome || told === undefined) return {};
-  return { [ATTR_SDK_OUTCOME]: told, [ATTR_SDK_ACCEPTED]: leg.told.kind === 'resolved' };
+  if (told === outcome.outcome || told === undefined) return;
+  attributes[ATTR_SDK_OUTCOME] = told;
+  attributes[ATTR_SDK_ACCEPTED] = leg.told.kind === 'resolved';
 }
 
 /** `error.type` of a client span; undefined leaves the status unset (DESIGN 2.3). */

@@ -12,9 +12,10 @@ import { read, readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import type { Connection } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
-import { argumentDigest } from '../digests.js';
+import { setArgumentDigest } from '../digests.js';
 import { clientEffectKind } from '../effect-kind.js';
 import { type CallIds, continuedLeg, countAttempt, nameClientOperation, nameRun } from '../ids.js';
+import { capped } from '../limits.js';
 import { recorderFor } from '../signals.js';
 import { callDiagnostics } from './call-record.js';
 import type { CallScope } from './call-scope.js';
@@ -57,11 +58,9 @@ export function startLeg(core: RuntimeCore, connection: Connection, request: Leg
       ? nameLeg(core, connection, request, started.span, previous, scope)
       : undefined;
   if (ids !== undefined) {
-    started.span.setAttributes({
-      ...idAttributes(core, 'client', ids),
-      ...(isTool ? argumentDigest(core, info) : {}),
-      ...(isTool || tool === undefined ? {} : { [ATTR_GEN_AI_TOOL_NAME]: tool }),
-    });
+    started.span.setAttributes(idAttributes(core, 'client', ids));
+    if (isTool) setArgumentDigest(core, started.span, info);
+    else if (tool !== undefined) started.span.setAttribute(ATTR_GEN_AI_TOOL_NAME, capped(tool));
   }
   const leg: ClientLeg = {
     connection,

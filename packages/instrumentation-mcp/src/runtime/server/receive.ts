@@ -1,4 +1,4 @@
-import { type Attributes, SpanKind, context, trace } from '@opentelemetry/api';
+import { SpanKind, context, trace } from '@opentelemetry/api';
 import { ATTR_CLIENT_ADDRESS, ATTR_CLIENT_PORT } from '@opentelemetry/semantic-conventions';
 import { type Operation, type ServerEffectStage, operationFromMeta } from '@waybill/api';
 import { EMPTY_SCOPE, type Scope, apiState } from '@waybill/api/internal';
@@ -9,10 +9,10 @@ import type { ToolCallInfo } from '../../types.js';
 import { argumentsDigest } from '../argument-ids.js';
 import { callInfo, isIgnored } from '../client/request.js';
 import { idAttributes, linkTo, requestAttributes, spanName } from '../client/leg.js';
-import { type Connection, connectionAttributes, connectionOf } from '../connection.js';
+import { type Connection, connectionOf } from '../connection.js';
 import { setArgumentContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
-import { argumentDigest } from '../digests.js';
+import { setArgumentDigest } from '../digests.js';
 import { noteOwnSpan, spanToEnrich } from '../enrich.js';
 import { serverEffectKind } from '../effect-kind.js';
 import { type CallIds, countAttempt, nameRun, nameServerOperation } from '../ids.js';
@@ -89,7 +89,8 @@ export function openCall(
   const remote = info.method === METHOD_TOOLS_CALL ? operationFromMeta(info.meta) : {};
   const ids = info.method === METHOD_TOOLS_CALL ? nameCall(core, connection, info, span, remote) : undefined;
   if (ids !== undefined) {
-    span.setAttributes({ ...idAttributes(core, 'server', ids), ...argumentDigest(core, info) });
+    span.setAttributes(idAttributes(core, 'server', ids));
+    setArgumentDigest(core, span, info);
   }
   setArgumentContent(core, span, info.method, read(params, 'arguments'));
   let digest: string | undefined;
@@ -129,13 +130,12 @@ function startServerSpan(
   peer: Peer | undefined,
 ): ServerCall['span'] {
   const { connection, id, info, params } = opening;
-  const attributes: Attributes = {
-    ...requestAttributes(info.method, params),
-    ...connectionAttributes(connection, 'server'),
-    [ATTR_JSONRPC_REQUEST_ID]: capped(String(id)),
-    ...(peer === undefined ? {} : { [ATTR_CLIENT_ADDRESS]: peer.address }),
-    ...(peer?.port === undefined ? {} : { [ATTR_CLIENT_PORT]: peer.port }),
-  };
+  const attributes = requestAttributes(info.method, params, connection, 'server');
+  attributes[ATTR_JSONRPC_REQUEST_ID] = capped(String(id));
+  if (peer !== undefined) {
+    attributes[ATTR_CLIENT_ADDRESS] = peer.address;
+    if (peer.port !== undefined) attributes[ATTR_CLIENT_PORT] = peer.port;
+  }
   const span = core.deps.tracer().startSpan(
     spanName(info.method, params),
     {

@@ -1,10 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions';
 import {
-  ATTR_GEN_AI_OPERATION_NAME,
-  ATTR_GEN_AI_TOOL_NAME,
   ATTR_INSTRUMENTATION_DEGRADED,
-  ATTR_MCP_METHOD_NAME,
   ATTR_RECEIPT_ID,
   ATTR_REPLY_STATE,
   ATTR_RPC_RESPONSE_STATUS_CODE,
@@ -14,6 +11,7 @@ import {
   META_CALL_ID,
   META_RECEIPT,
   type OutcomeFact,
+  type OutcomeSource,
   type ReplyState,
   classifyResponse,
 } from '@waybill/core';
@@ -28,13 +26,12 @@ import {
   readOwn,
   readString,
 } from '../../patch/foreign.js';
-import { outcomeAttributes } from '../client/settle.js';
+import { addOutcome } from '../client/settle.js';
 import { protocolVersionOf } from '../connection.js';
 import { setFailed, setResultContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
 import { setResultDigest } from '../digests.js';
 import { rememberTools } from '../effect-kind.js';
-import { capped } from '../limits.js';
 import { recordCallMetrics } from '../outcome-metrics.js';
 import type { ServerCall } from './call.js';
 
@@ -111,11 +108,14 @@ function resultOf(call: ServerCall, message: unknown): NonNullable<ServerCall['r
     };
   }
   const outcome = outcomeOf(call, message);
-  Object.assign(attributes, outcomeAttributes(outcome));
+  addOutcome(attributes, outcome);
   return { attributes, errorType: serverErrorType(outcome), message: said };
 }
 
-type ReplyOutcome = OutcomeFact & { readonly rpcCode: number | undefined; readonly source: 'wire' };
+type ReplyOutcome = OutcomeFact & {
+  readonly rpcCode: number | undefined;
+  readonly source: OutcomeSource;
+};
 
 /** The reply read as the client will read it. */
 function outcomeOf(call: ServerCall, message: unknown): ReplyOutcome {
@@ -123,7 +123,7 @@ function outcomeOf(call: ServerCall, message: unknown): ReplyOutcome {
     id: call.id,
     protocolVersion: protocolVersionOf(call.connection),
   });
-  return { ...fact, rpcCode, source: 'wire' };
+  return { outcome: fact.outcome, layer: fact.layer, reason: fact.reason, rpcCode, source: 'wire' };
 }
 
 function serverErrorType(outcome: ReplyOutcome): string | undefined {
@@ -186,11 +186,9 @@ export function dropReply(core: RuntimeCore, call: ServerCall): void {
   if (call.result === undefined && call.stages !== undefined && call.handler?.kind === 'returned') {
     const outcome = outcomeOf(call, { jsonrpc: '2.0', id: call.id, result: call.handler.value });
     // Nobody was told: what the handler returned is the server's own knowledge.
-    call.result = {
-      attributes: outcomeAttributes({ ...outcome, source: 'local' }),
-      errorType: undefined,
-      message: undefined,
-    };
+    const attributes: Attributes = {};
+    addOutcome(attributes, { ...outcome, source: 'local' });
+    call.result = { attributes, errorType: undefined, message: undefined };
   }
   finishCall(core, call, 'dropped');
 }
@@ -245,13 +243,9 @@ function finishCall(core: RuntimeCore, call: ServerCall, state: ReplyState): voi
     span.setAttributes(attributes);
     recordCallMetrics(core, 'server', {
       seconds: (performance.now() - call.startedAt) / 1000,
-      attributes: {
-        ...attributes,
-        [ATTR_MCP_METHOD_NAME]: capped(info.method),
-        ...(info.tool === undefined
-          ? {}
-          : { [ATTR_GEN_AI_TOOL_NAME]: capped(info.tool), [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool' }),
-      },
+      method: info.method,
+      tool: info.tool,
+      attributes,
       effectKind: ids?.effectKind,
       connection: call.connection,
     });
