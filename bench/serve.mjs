@@ -133,6 +133,14 @@ async function end(child) {
   await closed;
 }
 
+/** CPU time of a process and its threads so far, in microseconds; a tick is 10 ms on every Linux. */
+function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
 function resident(pid) {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match[1]) / 1024;
@@ -144,13 +152,16 @@ async function throughput() {
     `${thousands(spans)} spans (${thousands(calls)} of tool calls) in ${list.length} bodies, ${CONNECTIONS} connections, ${RUNS} runs`,
   );
   const rates = { serve: [], judged: [], collector: [] };
+  const cpu = { serve: [], collector: [] };
   for (let run = 0; run < RUNS; run += 1) {
     for (const which of collector === undefined ? ['serve'] : ['serve', 'collector']) {
       const folder = mkdtempSync(path.join(tmpdir(), 'waybill-bench-'));
       const { child, url } =
         which === 'serve' ? await startServe(folder, 1_000) : await startCollector(folder);
       const started = performance.now();
+      const before = cpuOf(child.pid);
       rates[which].push(spans / (await sendAll(url, list)));
+      cpu[which].push((cpuOf(child.pid) - before) / spans);
       // How long the judging takes is asked once: it goes on behind the answers.
       if (which === 'serve' && run === RUNS - 1) {
         for (;;) {
@@ -173,6 +184,8 @@ async function throughput() {
   else {
     console.log(`Collector file exporter: ${thousands(median(rates.collector))} spans/s`);
     console.log(`ratio: ${(median(rates.serve) / median(rates.collector)).toFixed(2)}`);
+    const each = (which) => `${median(cpu[which]).toFixed(1)} us`;
+    console.log(`CPU a span while sending: serve ${each('serve')}, Collector ${each('collector')}`);
   }
 }
 

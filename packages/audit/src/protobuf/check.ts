@@ -7,101 +7,119 @@ import type { Message } from './schema.js';
 
 /** True when the bytes are such a message and hold at least one field of it that the schema knows. */
 export function isMessage(bytes: Uint8Array, message: Message): boolean {
-  const walk = new Walk(bytes);
-  return walk.message(message, bytes.length, 0) && walk.known;
+  return walk(bytes, 0, bytes.length, message, 0) !== BROKEN && holdsKnown(bytes, message);
 }
 
-/** A number that is too long, or that ends behind the end of its message. */
+/** In place of a position or a number. */
 const BROKEN = -1;
 
-class Walk {
-  known = false;
-  #at = 0;
-  readonly #bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  message(message: Message, end: number, depth: number): boolean {
-    if (depth > MAX_DEPTH) return false;
-    while (this.#at < end) {
-      const tag = this.#varint32(end);
-      const number = tag >>> 3;
-      if (tag === BROKEN || number === 0) return false;
-      const field = message[number];
-      if (field === undefined) {
-        if (!this.#skip(tag & 7, end)) return false;
-        continue;
-      }
-      if (depth === 0) this.known = true;
+/** The end of the message that begins at `at`, or BROKEN. On the way of every request: one byte is no call. */
+function walk(bytes: Uint8Array, start: number, end: number, message: Message, depth: number): number {
+  if (depth > MAX_DEPTH) return BROKEN;
+  let at = start;
+  while (at < end) {
+    let tag = bytes[at] ?? 0;
+    if (tag < 0x80) at += 1;
+    else {
+      tag = numberAt(bytes, at, end);
+      at = afterNumber(bytes, at, end);
+      if (tag === BROKEN) return BROKEN;
+    }
+    const number = tag >>> 3;
+    const wireType = tag & 7;
+    if (number === 0) return BROKEN;
+    const field = message[number];
+    if (field === undefined) {
+      at = afterValue(bytes, at, end, wireType);
+    } else if (wireType === 2) {
       const { type } = field;
-      if (typeof type !== 'string') {
-        const stop = (tag & 7) === 2 ? this.#length(end) : BROKEN;
-        if (stop === BROKEN || !this.message(type(), stop, depth + 1)) return false;
-        continue;
+      let length = at < end ? (bytes[at] ?? 0) : BROKEN;
+      if (length >= 0 && length < 0x80) at += 1;
+      else {
+        length = numberAt(bytes, at, end);
+        at = afterNumber(bytes, at, end);
       }
-      if (field.repeated && (tag & 7) === 2 && type !== 'string') {
-        const stop = this.#length(end);
-        if (stop === BROKEN) return false;
-        while (this.#at < stop) if (!this.#skip(WIRE_TYPES[type], stop)) return false;
-        continue;
-      }
-      if ((tag & 7) !== WIRE_TYPES[type]) return false;
-      if (type === 'sint32' ? this.#varint32(end) === BROKEN : !this.#skip(tag & 7, end)) return false;
+      if (length === BROKEN || at + length > end) return BROKEN;
+      if (typeof type !== 'string') at = walk(bytes, at, at + length, type(), depth + 1);
+      else if (field.repeated && type !== 'string') {
+        at = afterPacked(bytes, at, at + length, WIRE_TYPES[type], type === 'sint32');
+      } else if (WIRE_TYPES[type] === 2) at += length;
+      else return BROKEN;
+    } else {
+      if (typeof field.type !== 'string' || WIRE_TYPES[field.type] !== wireType) return BROKEN;
+      if (field.type === 'sint32' && numberAt(bytes, at, end) === BROKEN) return BROKEN;
+      at = afterValue(bytes, at, end, wireType);
     }
-    return true;
+    if (at === BROKEN) return BROKEN;
   }
+  return at;
+}
 
-  #skip(wireType: number, end: number): boolean {
-    switch (wireType) {
-      case 0:
-        return this.#pass(end);
-      case 1:
-        this.#at += 8;
-        return this.#at <= end;
-      case 2: {
-        const stop = this.#length(end);
-        if (stop !== BROKEN) this.#at = stop;
-        return stop !== BROKEN;
-      }
-      case 5:
-        this.#at += 4;
-        return this.#at <= end;
-      default:
-        // Groups (3, 4) are not in OTLP; 6 and 7 do not exist.
-        return false;
+/** Whether a field of the whole message is one of the schema; the message is known to be whole. */
+function holdsKnown(bytes: Uint8Array, message: Message): boolean {
+  let at = 0;
+  while (at < bytes.length) {
+    const tag = numberAt(bytes, at, bytes.length);
+    if (message[tag >>> 3] !== undefined) return true;
+    at = afterValue(bytes, afterNumber(bytes, at, bytes.length), bytes.length, tag & 7);
+  }
+  return false;
+}
+
+function afterPacked(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  wireType: number,
+  isShort: boolean,
+): number {
+  let at = start;
+  while (at < end) {
+    if (isShort && numberAt(bytes, at, end) === BROKEN) return BROKEN;
+    at = afterValue(bytes, at, end, wireType);
+    if (at === BROKEN) return BROKEN;
+  }
+  return at;
+}
+
+function afterValue(bytes: Uint8Array, at: number, end: number, wireType: number): number {
+  switch (wireType) {
+    case 0:
+      return afterNumber(bytes, at, end);
+    case 1:
+      return at + 8 > end ? BROKEN : at + 8;
+    case 2: {
+      const length = numberAt(bytes, at, end);
+      const stop = afterNumber(bytes, at, end) + length;
+      return length === BROKEN || stop > end ? BROKEN : stop;
     }
+    case 5:
+      return at + 4 > end ? BROKEN : at + 4;
+    default:
+      // Groups (3, 4) are not in OTLP; 6 and 7 do not exist.
+      return BROKEN;
   }
+}
 
-  /** Over a number of up to 64 bits. */
-  #pass(end: number): boolean {
-    for (let index = 0; index < 10 && this.#at < end; index += 1) {
-      const byte = this.#bytes[this.#at] ?? 0;
-      this.#at += 1;
-      if (byte < 0x80) return true;
-    }
-    return false;
+/** The position behind a number of up to 64 bits. */
+function afterNumber(bytes: Uint8Array, at: number, end: number): number {
+  for (let index = at; index < at + 10 && index < end; index += 1) {
+    if ((bytes[index] ?? 0) < 0x80) return index + 1;
   }
+  return BROKEN;
+}
 
-  #length(end: number): number {
-    const length = this.#varint32(end);
-    return length === BROKEN || this.#at + length > end ? BROKEN : this.#at + length;
+/** A number of up to 32 bits, which longer forms may write too. */
+function numberAt(bytes: Uint8Array, at: number, end: number): number {
+  let value = 0;
+  for (let index = 0; index < 10 && at + index < end; index += 1) {
+    const byte = bytes[at + index] ?? 0;
+    const bits = byte & 0x7f;
+    if (index > 4 ? bits !== 0 : index === 4 && bits > 0x0f) {
+      // The tenth group holds one bit of 64 only; what is above it is cut off by every decoder.
+      if (index < 9 || (bits & 1) !== 0) return BROKEN;
+    } else if (index <= 4) value += bits * 2 ** (7 * index);
+    if (byte < 0x80) return value;
   }
-
-  /** A number of up to 32 bits, which longer forms may write too. */
-  #varint32(end: number): number {
-    let value = 0;
-    for (let index = 0; index < 10 && this.#at < end; index += 1) {
-      const byte = this.#bytes[this.#at] ?? 0;
-      this.#at += 1;
-      const bits = byte & 0x7f;
-      if (index > 4 ? bits !== 0 : index === 4 && bits > 0x0f) {
-        // The tenth group holds one bit of 64 only; what is above it is cut off by every decoder.
-        if (index < 9 || (bits & 1) !== 0) return BROKEN;
-      } else if (index <= 4) value += bits * 2 ** (7 * index);
-      if (byte < 0x80) return value;
-    }
-    return BROKEN;
-  }
+  return BROKEN;
 }
