@@ -26,15 +26,21 @@ export interface Collector {
   readonly endpoint: string;
   /** Everything received so far, in order of arrival. */
   readonly spans: readonly ExportedSpan[];
+  /** The same as it came: OTLP JSON, one request each. */
+  readonly requests: readonly string[];
   close(): Promise<void>;
 }
 
 /** An OTLP/HTTP receiver for JSON on a port of its own. */
 export async function startCollector(): Promise<Collector> {
   const spans: ExportedSpan[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
-      if (request.url === '/v1/traces') spans.push(...readSpans(JSON.parse(body)));
+      if (request.url === '/v1/traces') {
+        requests.push(body);
+        spans.push(...readSpans(JSON.parse(body)));
+      }
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
@@ -43,6 +49,7 @@ export async function startCollector(): Promise<Collector> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     spans,
+    requests,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -73,6 +73,8 @@ export interface ProgramRun {
   readonly stderr: string;
   /** As exported by OTLP; none without the plugin. */
   readonly spans: readonly ExportedSpan[];
+  /** The same as it came: OTLP JSON, one request each. */
+  readonly otlp: readonly string[];
 }
 
 const CALLER = fileURLToPath(new URL('../application/caller.mjs', import.meta.url));
@@ -127,6 +129,7 @@ export async function runApplication(
       stderr,
       observed: new Map(observed.map((each) => [each.key, each])),
       spans: collector.spans,
+      otlp: collector.requests,
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

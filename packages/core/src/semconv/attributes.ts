@@ -34,6 +34,7 @@ export const ATTR_STREAM_BYTES = 'waybill.stream.bytes';
 export const ATTR_STREAM_FINAL_RESPONSE = 'waybill.stream.final_response';
 export const ATTR_STREAM_END = 'waybill.stream.end';
 export const ATTR_REPLY_STATE = 'waybill.reply.state';
+export const ATTR_REPLY_CALL_ID = 'waybill.reply.call.id';
 export const ATTR_RECEIPT_ID = 'waybill.receipt.id';
 export const ATTR_RECEIPT_STATE = 'waybill.receipt.state';
 export const ATTR_RECEIPT_LOG_INDEX = 'waybill.receipt.log_index';
@@ -276,6 +277,13 @@ export const ATTRIBUTES: readonly AttributeDefinition[] = [
     where: 'server spans',
     brief: 'What became of the reply on the side of the server.',
     values: REPLY_STATES,
+  },
+  {
+    key: ATTR_REPLY_CALL_ID,
+    type: 'string',
+    where: 'client spans',
+    brief:
+      'The call that the server made this reply for, where that is another than the one which got it; also on the stage `client.result_received`.',
   },
   {
     key: ATTR_RECEIPT_ID,

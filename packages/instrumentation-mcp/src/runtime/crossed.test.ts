@@ -6,7 +6,14 @@ import * as v1Http from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as v2Client from '@modelcontextprotocol/client';
 import * as v2Stdio from '@modelcontextprotocol/client/stdio';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { ATTR_CALL_ID, ATTR_FLAGS, ATTR_OUTCOME, META_CALL_ID, eventNameOf } from '@waybill/core';
+import {
+  ATTR_CALL_ID,
+  ATTR_FLAGS,
+  ATTR_OUTCOME,
+  ATTR_REPLY_CALL_ID,
+  META_CALL_ID,
+  eventNameOf,
+} from '@waybill/core';
 import { type ToolCall, startFaultServer, startLegacySseServer } from '@waybill/lab';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Harness, eventually, startHarness } from '../../test-support/harness.js';
@@ -183,7 +190,9 @@ async function play(sdk: Sdk, kind: Kind, how: Crossing): Promise<Played> {
     callIds: spans.map(({ attributes }) => attributes[ATTR_CALL_ID]),
     claimed: spans.map(
       ({ events }) =>
-        events.find(({ name }) => name === eventNameOf('client.result_received'))?.attributes?.[ATTR_CALL_ID],
+        events.find(({ name }) => name === eventNameOf('client.result_received'))?.attributes?.[
+          ATTR_REPLY_CALL_ID
+        ],
     ),
   };
 }
@@ -195,6 +204,7 @@ describe.each(pairs)('%s over %s, two calls in flight', (sdk, kind) => {
     const { callIds, claimed, results, spans } = await play(sdk, kind, { mode: 'swapped', echo: true });
     expect(new Set(callIds).size).toBe(2);
     expect(claimed).toEqual(callIds.toReversed());
+    expect(spans.map(({ attributes }) => attributes[ATTR_REPLY_CALL_ID])).toEqual(claimed);
     expect(spans.map(({ attributes }) => attributes[ATTR_OUTCOME])).toEqual(['TOOL_SUCCESS', 'TOOL_SUCCESS']);
     // The application gets what the wire gave it, without what is between the plugins.
     expect(results).toEqual([text('two'), text('one')]);
@@ -221,6 +231,8 @@ describe.each(pairs)('%s over %s, two calls in flight', (sdk, kind) => {
 
 describe('an echo that is no id of a call', () => {
   it.each([
+    ['no id', 'two words\n'],
+    ['empty', ''],
     ['a number', 7],
     ['null', null],
     ['an object', { callId: 'x' }],
@@ -244,7 +256,8 @@ describe('an echo that is no id of a call', () => {
       harness.spans().find(({ attributes }) => attributes['mcp.method.name'] === 'tools/call'),
     );
     const stage = span?.events.find(({ name }) => name === eventNameOf('client.result_received'));
-    expect(stage?.attributes).not.toHaveProperty([ATTR_CALL_ID]);
+    expect(stage?.attributes).not.toHaveProperty([ATTR_REPLY_CALL_ID]);
+    expect(span?.attributes).not.toHaveProperty([ATTR_REPLY_CALL_ID]);
     await client.close();
     await peer.close();
   });

@@ -1,6 +1,6 @@
 import {
-  ATTR_CALL_ID,
   ATTR_RECEIPT_ID,
+  ATTR_REPLY_CALL_ID,
   META_CALL_ID,
   META_RECEIPT,
   type JsonRpcId,
@@ -61,8 +61,14 @@ export function takeResponse(core: RuntimeCore, connection: Connection, message:
   if (!duplicate) notePresented(leg, message);
   leg.response ??= { rpcCode: typeof code === 'number' ? code : undefined };
   if (leg.stages !== undefined && !duplicate) setResultDigest(core, leg.span, readOwn(message, 'result'));
-  if (strict !== undefined && !duplicate)
-    leg.stages?.record('client.result_received', echoDetail(leg, message));
+  if (strict !== undefined && !duplicate) {
+    const other = otherCall(leg, message);
+    if (other !== undefined) leg.span.setAttribute(ATTR_REPLY_CALL_ID, other);
+    leg.stages?.record(
+      'client.result_received',
+      other === undefined ? undefined : { [ATTR_REPLY_CALL_ID]: other },
+    );
+  }
   learn(connection, leg, readOwn(message, 'result'));
   noteOpenEnds(connection, leg, readOwn(message, 'result'));
   return leg.ids === undefined ? message : withoutEchoes(message);
@@ -100,11 +106,10 @@ function strayResponse(connection: Connection, current: ClientLeg | undefined, m
 }
 
 /** Whose reply the server says this is, when that is not the call it came to: a reply that was crossed on the way. */
-function echoDetail(leg: ClientLeg, message: unknown): Record<string, string> | undefined {
+function otherCall(leg: ClientLeg, message: unknown): string | undefined {
   const echoed = readString(read(readOwn(message, 'result'), '_meta'), META_CALL_ID);
-  return echoed === undefined || leg.ids === undefined || echoed === leg.ids.callId
-    ? undefined
-    : { [ATTR_CALL_ID]: echoed };
+  if (leg.ids === undefined || echoed === leg.ids.callId) return undefined;
+  return isAcceptableId(echoed) ? echoed : undefined;
 }
 
 /** What the server says was written for this call; the auditor sees whether that receipt is of this operation. */
