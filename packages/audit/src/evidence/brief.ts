@@ -5,10 +5,10 @@
  */
 import { ATTR_RECEIPT_ID, ATTR_RUN_ID } from '@waybill/core';
 import type { RowArena } from './arena.js';
-import { RowBrief } from './arena.js';
 import { ByteReader } from './bytes.js';
 import { namesBoth } from './receipt-arena.js';
 import type { ReceiptArena } from './receipt-arena.js';
+import { RowBrief } from './row-brief.js';
 import { textOf } from './rows.js';
 import type { SpanIndex } from './span-index.js';
 

@@ -7,6 +7,7 @@
 import { ATTRIBUTE_ALIASES } from '@waybill/core';
 import type { Alike, AlikeSpan, AttributeUse } from '../model.js';
 import { isObject, type JsonObject } from './exact-json.js';
+import { headOf, isCount, isHex, isPlainLink, isText, plainValue, pushTime } from './plain-forms.js';
 
 /** Leaves and inner nodes kept per input; an export with more likenesses is read in the ordinary way. */
 const MAX_NODES = 1 << 16;
@@ -244,83 +245,3 @@ const NONE: readonly never[] = Object.freeze([]);
 /** Values that no export can give. */
 const LIST = Symbol('list');
 const LIST_END = Symbol('end of list');
-
-/** Kind, status and sampling in one number; undefined where one of them is of another form. */
-function headOf(kind: number, status: unknown, flags: unknown): number | undefined {
-  const code = isObject(status) ? (status['code'] ?? 0) : status === undefined ? 0 : undefined;
-  if (isObject(status) && !isText(status['message'])) return undefined;
-  if (code !== 0 && code !== 1 && code !== 2) return undefined;
-  if (!Number.isInteger(kind) || kind < 0 || kind > 5) return undefined;
-  if (flags !== undefined && typeof flags !== 'number') return undefined;
-  const sampling = flags === undefined || flags === 0 ? 0 : (flags & 1) === 0 ? 1 : 2;
-  return kind + code * 8 + sampling * 64;
-}
-
-/** The value of an attribute in its plain form. */
-function plainValue(value: unknown): string | number | boolean | undefined {
-  if (!isObject(value)) return undefined;
-  const { stringValue, intValue, boolValue } = value;
-  if (typeof stringValue === 'string') return stringValue;
-  if (typeof intValue === 'string') return /^-?\d{1,15}$/.test(intValue) ? Number(intValue) : undefined;
-  if (typeof intValue === 'number') return Number.isSafeInteger(intValue) ? intValue : undefined;
-  if (typeof boolValue === 'boolean') return boolValue;
-  return undefined;
-}
-
-/** A text or nothing. */
-function isText(value: unknown): boolean {
-  return value === undefined || typeof value === 'string';
-}
-
-/** A count or nothing. */
-function isCount(value: unknown): boolean {
-  return value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
-}
-
-function isPlainLink(link: unknown): boolean {
-  if (!isObject(link)) return false;
-  const { traceId, spanId, attributes } = link;
-  return (
-    typeof traceId === 'string' &&
-    typeof spanId === 'string' &&
-    isHex(traceId, 32) &&
-    isHex(spanId, 16) &&
-    (attributes === undefined || (Array.isArray(attributes) && attributes.every(isPlainAttribute)))
-  );
-}
-
-function isPlainAttribute(item: unknown): boolean {
-  return isObject(item) && typeof item['key'] === 'string' && plainValue(item['value']) !== undefined;
-}
-
-/** Lower-case hex of this length that is not all zeros. */
-function isHex(text: string, digits: number): boolean {
-  if (text.length !== digits) return false;
-  let some = false;
-  for (let index = 0; index < digits; index++) {
-    const code = text.charCodeAt(index);
-    if (!((code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66))) return false;
-    some ||= code !== 0x30;
-  }
-  return some;
-}
-
-/** Seconds and nanoseconds of a decimal text of 19 digits, which every time from 2001 to 2262 has. */
-function pushTime(times: number[], value: unknown): boolean {
-  if (typeof value !== 'string' || value.length !== 19) return false;
-  let seconds = 0;
-  for (let index = 0; index < 10; index++) {
-    const digit = value.charCodeAt(index) - 0x30;
-    if (digit < 0 || digit > 9) return false;
-    seconds = seconds * 10 + digit;
-  }
-  let nanos = 0;
-  for (let index = 10; index < 19; index++) {
-    const digit = value.charCodeAt(index) - 0x30;
-    if (digit < 0 || digit > 9) return false;
-    nanos = nanos * 10 + digit;
-  }
-  if (seconds > 0xffff_ffff) return false;
-  times.push(seconds, nanos);
-  return true;
-}
