@@ -207,6 +207,7 @@ describe.skipIf(path === undefined)('nothing private leaves', () => {
       'waybill.call.attempt': 2,
       'waybill.call.number': 17,
       'waybill.call.continues': 'c-16',
+      'waybill.reply.call.id': 'c-18',
       'waybill.operation.id': 'row-42:done:v1',
       'waybill.operation.source': 'caller',
       'waybill.operation.parent.id': 'plan 7 / step 2',
