@@ -45,6 +45,21 @@ describe('--loss', () => {
     expect(world.problems).toEqual([]);
   });
 
+  it('what a viewing store beside the audit branch lost is no evidence', async () => {
+    writeFileSync(
+      world.file('loss.prom'),
+      [
+        'otelcol_exporter_enqueue_failed_spans_total{exporter="otlp_http/audit"} 0',
+        'otelcol_exporter_send_failed_spans_total{exporter="otlp_grpc/view"} 7',
+        '',
+      ].join('\n'),
+    );
+    auditor = world.start({ loss: [world.file('loss.prom')] });
+    world.append('traces.jsonl', oneSided(1));
+    await world.after(GRACE, auditor);
+    expect(evidenceOf('op-1')).toBe('complete');
+  });
+
   it('the page of a Collector is looked at again, and a page that is away is told of once', async () => {
     let lost = 0;
     const server = createServer((_request, response) => {

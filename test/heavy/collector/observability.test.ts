@@ -184,7 +184,13 @@ describe.skipIf(collectorPath === undefined)('the metrics that the queries name'
   let serve: Serve;
   beforeAll(async () => {
     if (collectorPath === undefined) return;
-    serve = await startServe(mkdtempSync(join(tmpdir(), 'waybill-observed-')), ['--grace', '100']);
+    serve = await startServe(mkdtempSync(join(tmpdir(), 'waybill-observed-')), [
+      '--grace',
+      '100',
+      // Its counters are there only with an endpoint; nobody listens at this one.
+      '--emit',
+      'http://127.0.0.1:9',
+    ]);
     running = await startCollector(collectorPath, { config: 'audit-first.yaml' });
     const attributes = {
       'mcp.method.name': 'tools/call',

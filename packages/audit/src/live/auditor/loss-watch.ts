@@ -51,7 +51,7 @@ export class LossWatch {
     try {
       const text = /^https?:/.test(watched.path) ? await pageAt(watched.path) : this.#fileAt(watched);
       if (text === undefined) return;
-      const { rows, damaged } = readLoss({ path: watched.path, text }, watched.id);
+      const { rows, damaged } = readLoss({ path: watched.path, text: ofAuditBranch(text) }, watched.id);
       watched.rows = rows;
       this.#say(watched, damaged[0]?.reason);
     } catch (error) {
@@ -74,6 +74,24 @@ export class LossWatch {
     }
     watched.problem = problem;
   }
+}
+
+const OF_AUDIT = /\bexporter="(?:[^"]*\/audit|load_?balancing[^"]*)"/;
+const OF_EXPORTER = /\bexporter="/;
+
+/**
+ * A page of the Collector without the samples of exporters beside the audit branch: a viewing store that is down costs no
+ * evidence. Exporters are known as in `collector-config`, by `/audit` in their names; a page without any stays as it is.
+ */
+function ofAuditBranch(text: string): string {
+  if (!OF_AUDIT.test(text)) return text;
+  return (
+    text
+      .split('\n')
+      // An empty line in its place keeps the numbers of the others.
+      .map((line) => (OF_EXPORTER.test(line) && !OF_AUDIT.test(line) ? '' : line))
+      .join('\n')
+  );
 }
 
 async function pageAt(url: string): Promise<string> {
