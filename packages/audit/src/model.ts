@@ -135,8 +135,10 @@ export interface Alike {
 export interface AlikeSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** '' for a root. */
-  readonly parentSpanId: string;
+  /** The same as numbers: four of the trace, two of the span, two of its parent. */
+  readonly ids: Uint32Array;
+  /** Whether it has a parent. */
+  readonly hasParent: boolean;
   /** Pairs of seconds and nanoseconds: start, end, then each event. */
   readonly times: readonly number[];
   readonly values: readonly (string | number | boolean)[];

@@ -13,6 +13,7 @@ import {
 import type { Alike, AlikeSink, AlikeSpan, AttributeUse, Span } from '../model.js';
 import type { PackedRow } from './arena.js';
 import { isKept, isMcpSpan, namesTool, seqOf } from './recognise.js';
+import { PARENT, SPAN, TRACE } from './row-brief.js';
 import type { SpanRow } from './rows.js';
 import { SHAPING } from './shapes.js';
 import type { Shape } from './shapes.js';
@@ -138,8 +139,9 @@ export class AlikeRows implements AlikeSink {
     const varying = this.#varying;
     varying.length = 0;
     for (const place of plan.varying) varying.push(values[place] ?? null);
-    const { traceId, spanId, parentSpanId, line, offset } = span;
-    return { callId, operationId, rpcId, traceId, spanId, parentSpanId, line, offset, times: own, varying };
+    const { ids, hasParent, line, offset } = span;
+    const has = hasParent ? TRACE | SPAN | PARENT : TRACE | SPAN;
+    return { callId, operationId, rpcId, ids, has, line, offset, times: own, varying };
   }
 }
 

@@ -11,6 +11,7 @@ import { ATTR_CALL_ID, ATTR_JSONRPC_REQUEST_ID, ATTR_OPERATION_ID } from '@waybi
 import type { AttributeValue } from '../model.js';
 import type { EvidenceRef } from '../rule.js';
 import { ByteReader, ByteWriter, roomOf } from './bytes.js';
+import { readWords } from './hex.js';
 import { IN_ORDER, LINE, OFFSET, PARENT, SPAN, TRACE, WIDE, timeFrom } from './row-brief.js';
 import type { RowBrief } from './row-brief.js';
 import type { SpanRow, StageRow } from './rows.js';
@@ -26,9 +27,10 @@ export interface PackedRow {
   readonly callId: string | undefined;
   readonly operationId: string | undefined;
   readonly rpcId: string | undefined;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string;
+  /** Trace (four numbers), span and parent (two each). */
+  readonly ids: Uint32Array;
+  /** Which of them there are: `TRACE`, `SPAN`, `PARENT`. */
+  readonly has: number;
   readonly line: number | undefined;
   readonly offset: number | undefined;
   /** Pairs of seconds and nanoseconds: start, end, then each stage of the shape. Seconds below 2^32. */
@@ -37,7 +39,7 @@ export interface PackedRow {
   readonly varying: readonly AttributeValue[];
 }
 
-/** Undefined for a row with a time beyond the year 2106. */
+/** Undefined for a row with a time beyond the year 2106, or an id that is no hex. */
 function packedOf(row: SpanRow, shape: Shape): PackedRow | undefined {
   const { callId, operationId, rpcId, traceId, spanId, parentSpanId, at, attributes } = row;
   const times: number[] = [];
@@ -48,9 +50,14 @@ function packedOf(row: SpanRow, shape: Shape): PackedRow | undefined {
   push(row.endTimeUnixNano);
   for (const stage of row.stages) push(stage.timeUnixNano);
   if (times.some((time) => time > MAX_DELTA)) return undefined;
+  const ids = new Uint32Array(8);
+  if (traceId !== '' && !readWords(traceId, 4, ids, 0)) return undefined;
+  if (spanId !== '' && !readWords(spanId, 2, ids, 4)) return undefined;
+  if (parentSpanId !== '' && !readWords(parentSpanId, 2, ids, 6)) return undefined;
+  const has = (traceId === '' ? 0 : TRACE) | (spanId === '' ? 0 : SPAN) | (parentSpanId === '' ? 0 : PARENT);
   const varying = shape.varying.map((name) => attributes[name] ?? null);
   const { line, offset } = at;
-  return { callId, operationId, rpcId, traceId, spanId, parentSpanId, line, offset, times, varying };
+  return { callId, operationId, rpcId, ids, has, line, offset, times, varying };
 }
 
 export class RowArena {
@@ -77,11 +84,9 @@ export class RowArena {
     return this.#keep(place ?? this.#writeWhole(row));
   }
 
-  /** Keeps a row that is packed already. Its ids are lower-case hex of their length, or ''. */
+  /** Keeps a row that is packed already. */
   addPacked(row: PackedRow, shape: Shape): number {
-    const place = this.#write(row, shape);
-    if (place === undefined) throw new RangeError('an id of a packed row is not hex');
-    return this.#keep(place);
+    return this.#keep(this.#write(row, shape));
   }
 
   #keep(place: number): number {
@@ -107,9 +112,9 @@ export class RowArena {
     return into.move(this.#shapes.get(from.varint() - 1));
   }
 
-  #write(row: PackedRow, shape: Shape): number | undefined {
+  #write(row: PackedRow, shape: Shape): number {
     const out = this.#bytes;
-    const { callId, operationId, rpcId, traceId, spanId, parentSpanId, times, varying, line, offset } = row;
+    const { callId, operationId, rpcId, ids, has, times, varying, line, offset } = row;
     let room = 80 + times.length * 4;
     if (callId !== undefined) room += roomOf(callId);
     if (operationId !== undefined) room += roomOf(operationId);
@@ -130,9 +135,7 @@ export class RowArena {
     }
     out.varint(shape.number + 1);
     out.byte(
-      (traceId === '' ? 0 : TRACE) |
-        (spanId === '' ? 0 : SPAN) |
-        (parentSpanId === '' ? 0 : PARENT) |
+      has |
         (wide ? WIDE : 0) |
         (line === undefined ? 0 : LINE) |
         (offset === undefined ? 0 : OFFSET) |
@@ -140,14 +143,9 @@ export class RowArena {
     );
     if (callId !== undefined) out.text(callId);
     if (operationId !== undefined) out.text(operationId);
-    if (
-      (traceId !== '' && !out.hex(traceId, 16)) ||
-      (spanId !== '' && !out.hex(spanId, 8)) ||
-      (parentSpanId !== '' && !out.hex(parentSpanId, 8))
-    ) {
-      out.rewind(place);
-      return undefined;
-    }
+    if ((has & TRACE) !== 0) out.words(ids, 0, 4);
+    if ((has & SPAN) !== 0) out.words(ids, 4, 6);
+    if ((has & PARENT) !== 0) out.words(ids, 6, 8);
     out.uint32(start);
     out.uint32(startNanos);
     for (let at = 2; at < times.length; at += 2) {

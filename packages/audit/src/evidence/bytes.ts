@@ -30,11 +30,6 @@ export class ByteWriter {
     return (this.#blocks.length - 1) * BLOCKS + this.#at;
   }
 
-  /** Takes back what was written since `begin` answered `place`. */
-  rewind(place: number): void {
-    this.#at = place % BLOCKS;
-  }
-
   byte(value: number): void {
     this.#block[this.#at++] = value;
   }
@@ -121,20 +116,12 @@ export class ByteWriter {
     this.#at += value.length;
   }
 
-  /** An id of exactly `bytes` bytes in lower-case hex; answers false, nothing written, for anything else. */
-  hex(value: string, bytes: number): boolean {
-    if (value.length !== bytes * 2) return false;
-    const block = this.#block;
-    const at = this.#at;
-    for (let index = 0; index < bytes; index++) {
-      const [one, two] = [value.charCodeAt(index * 2), value.charCodeAt(index * 2 + 1)];
-      const high = HEX_DIGITS[one & 0xff] ?? -1;
-      const low = HEX_DIGITS[two & 0xff] ?? -1;
-      if (high < 0 || low < 0 || one > 0x7f || two > 0x7f) return false;
-      block[at + index] = (high << 4) | low;
+  /** Numbers of 32 bits, the first byte the highest, as hex is read. */
+  words(words: Uint32Array, from: number, to: number): void {
+    for (let at = from; at < to; at++) {
+      this.#view.setUint32(this.#at, words[at] ?? 0);
+      this.#at += 4;
     }
-    this.#at = at + bytes;
-    return true;
   }
 
   /** Reads at a place; `reader` is moved there, or a new one is made. */

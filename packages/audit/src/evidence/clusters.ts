@@ -142,8 +142,22 @@ function mixed(key: number): number {
   return (Math.imul((key % 0x1_0000_0000) | 0, 0x9e37_79b1) ^ (key / 0x1_0000_0000)) >>> 0;
 }
 
+/** The same of a span id and its trace id as numbers: four of the trace at the beginning, two of the span at `at`. */
+export function hashOfSpan(ids: Uint32Array, at: number, seed: number): number {
+  let one = 0xdead_beef ^ seed;
+  let two = 0x41c6_ce57 ^ seed;
+  for (let i = 0; i < 6; i++) {
+    const word = ids[i < 4 ? i : at + i - 4] ?? 0;
+    one = Math.imul(one ^ word, 0x9e37_79b1);
+    one ^= one >>> 15;
+    two = Math.imul(two ^ word, 0x5f35_6495);
+    two ^= two >>> 13;
+  }
+  return finished(one, two);
+}
+
 /** 53 bits of a text (cyrb53 by bryc, public domain): for grouping only, never for identity. */
-export function hashOf(text: string, seed: number, more = ''): number {
+export function hashOf(text: string, seed: number): number {
   let one = 0xdead_beef ^ seed;
   let two = 0x41c6_ce57 ^ seed;
   for (let i = 0; i < text.length; i++) {
@@ -151,13 +165,12 @@ export function hashOf(text: string, seed: number, more = ''): number {
     one = Math.imul(one ^ code, 0x9e37_79b1);
     two = Math.imul(two ^ code, 0x5f35_6495);
   }
-  // The hash of the two texts as one, without making it.
-  for (let i = 0; i < more.length; i++) {
-    const code = more.charCodeAt(i);
-    one = Math.imul(one ^ code, 0x9e37_79b1);
-    two = Math.imul(two ^ code, 0x5f35_6495);
-  }
-  one = Math.imul(one ^ (one >>> 16), 0x85eb_ca6b) ^ Math.imul(two ^ (two >>> 13), 0xc2b2_ae35);
-  two = Math.imul(two ^ (two >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
+  return finished(one, two);
+}
+
+function finished(first: number, second: number): number {
+  const one =
+    Math.imul(first ^ (first >>> 16), 0x85eb_ca6b) ^ Math.imul(second ^ (second >>> 13), 0xc2b2_ae35);
+  const two = Math.imul(second ^ (second >>> 16), 0x85eb_ca6b) ^ Math.imul(one ^ (one >>> 13), 0xc2b2_ae35);
   return 4_294_967_296 * (0x1f_ffff & two) + (one >>> 0);
 }

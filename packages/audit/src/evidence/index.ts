@@ -90,7 +90,12 @@ export function createEvidence(): Evidence {
   };
   const alike = new AlikeRows({
     span(span, source, isMcp): void {
-      spans.add(span.spanId, source, (span.times[2] ?? 0) * 1e3 + (span.times[3] ?? 0) / 1e6);
+      spans.addWords(
+        span.ids[4] ?? 0,
+        span.ids[5] ?? 0,
+        source,
+        (span.times[2] ?? 0) * 1e3 + (span.times[3] ?? 0) / 1e6,
+      );
       if (isMcp) count(source);
     },
     row({ shape }, row): void {

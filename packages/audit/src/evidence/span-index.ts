@@ -2,6 +2,8 @@
  * Which spans there are at all, in 13 bytes each: a call below a span of something else must be told from one whose
  * parent was lost, and nothing else of such spans is worth keeping.
  */
+import { uint32Of } from './hex.js';
+
 export interface IndexedSpan {
   readonly source: string;
   /** Milliseconds since the epoch; enough to say that a parent ended before its child began. */
@@ -32,7 +34,13 @@ export class SpanIndex {
     if (spanId.length !== 16) return;
     const high = uint32Of(spanId, 0);
     const low = uint32Of(spanId, 8);
-    if (high === -1 || low === -1 || (high === 0 && low === 0)) return;
+    if (high === -1 || low === -1) return;
+    this.addWords(high, low, source, endMs);
+  }
+
+  /** By the two halves of the id. */
+  addWords(high: number, low: number, source: string, endMs: number): void {
+    if (high === 0 && low === 0) return;
     if (this.#size > this.#capacity * FULL) this.#grow();
     this.#put(high, low, this.#packedEnd(endMs), this.#sourceNumber(source));
   }
@@ -115,18 +123,6 @@ export class SpanIndex {
       if (high !== 0 || low !== 0) this.#put(high, low, ends[i] ?? NO_END, sources[i] ?? 0);
     }
   }
-}
-
-/** Eight lower-case hex digits as a number; -1 for anything else. */
-function uint32Of(text: string, from: number): number {
-  let value = 0;
-  for (let at = from; at < from + 8; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= 0x30 && code <= 0x39) value = value * 16 + code - 0x30;
-    else if (code >= 0x61 && code <= 0x66) value = value * 16 + code - 0x57;
-    else return -1;
-  }
-  return value;
 }
 
 function hash(high: number, low: number): number {

@@ -7,7 +7,9 @@ import { RowArena } from './arena.js';
 import type { PackedRow } from './arena.js';
 import { BriefReader } from './brief.js';
 import type { Brief } from './brief.js';
-import { Clusters, hashOf } from './clusters.js';
+import { Clusters, hashOf, hashOfSpan } from './clusters.js';
+import { readWords } from './hex.js';
+import { PARENT, SPAN as SPAN_MARK } from './row-brief.js';
 import type { Records } from './operations.js';
 import type { BrokenReceipt, OutboxRow, ReceiptRow, TargetRow } from './records.js';
 import { ReceiptArena } from './receipt-arena.js';
@@ -37,7 +39,21 @@ type Item =
   | { readonly kind: 'outbox'; readonly row: OutboxRow }
   | { readonly kind: 'broken'; readonly row: BrokenReceipt };
 
-type Ids = Pick<SpanRow, 'callId' | 'operationId' | 'traceId' | 'spanId' | 'parentSpanId'>;
+/** What a row may share with others; hashes of its span and of its parent, 0 for none. */
+interface Keys extends Pick<SpanRow, 'callId' | 'operationId' | 'role'> {
+  readonly receipt: string | undefined;
+  readonly span: number;
+  readonly parent: number;
+}
+
+const words = new Uint32Array(6);
+
+/** Equal for a span and for the parent that a row names, however the two were read. */
+function keyOfSpan(traceId: string, spanId: string): number {
+  if (spanId === '') return 0;
+  const isHex = readWords(traceId, 4, words, 0) && readWords(spanId, 2, words, 4);
+  return isHex ? hashOfSpan(words, 4, SPAN) : hashOf(traceId + spanId, SPAN);
+}
 
 export class EvidenceStore {
   readonly #rows = new RowArena();
@@ -54,33 +70,42 @@ export class EvidenceStore {
 
   addRow(row: SpanRow): void {
     this.#rows.add(row);
-    this.#index(row, textOf(row.attributes, ATTR_RECEIPT_ID), row.role);
+    const { callId, operationId, traceId, spanId, parentSpanId, role } = row;
+    const receipt = textOf(row.attributes, ATTR_RECEIPT_ID);
+    const [span, parent] = [keyOfSpan(traceId, spanId), keyOfSpan(traceId, parentSpanId)];
+    this.#index({ callId, operationId, receipt, span, parent, role });
   }
 
   /** As `addRow`, of a row that is packed already. */
   addPacked(row: PackedRow, shape: Shape): void {
     this.#rows.addPacked(row, shape);
     const receipt = shape.varying[0] === ATTR_RECEIPT_ID ? row.varying[0] : undefined;
-    this.#index(row, typeof receipt === 'string' && receipt !== '' ? receipt : undefined, shape.fixed.role);
+    this.#index({
+      callId: row.callId,
+      operationId: row.operationId,
+      receipt: typeof receipt === 'string' && receipt !== '' ? receipt : undefined,
+      span: (row.has & SPAN_MARK) === 0 ? 0 : hashOfSpan(row.ids, 4, SPAN),
+      parent: (row.has & PARENT) === 0 ? 0 : hashOfSpan(row.ids, 6, SPAN),
+      role: shape.fixed.role,
+    });
   }
 
   shapeOf(row: SpanRow): Shape | undefined {
     return this.#rows.shapeOf(row);
   }
 
-  #index(row: Ids, receipt: string | undefined, role: SpanRow['role']): void {
+  #index({ callId, operationId, receipt, span, parent, role }: Keys): void {
     const item = this.#clusters.add();
     if (item >= this.#parents.length) {
       const grown = new Float64Array(this.#parents.length * 2);
       grown.set(this.#parents);
       this.#parents = grown;
     }
-    const { callId, operationId, traceId, spanId, parentSpanId } = row;
     if (callId !== undefined) this.#link(item, callId, CALL);
     if (operationId !== undefined) this.#link(item, operationId, OPERATION);
-    if (spanId !== '') this.#clusters.link(item, hashOf(traceId, SPAN, spanId));
+    if (span !== 0) this.#clusters.link(item, span);
     if (receipt !== undefined) this.#link(item, receipt, RECEIPT);
-    this.#parents[item] = parentSpanId === '' ? 0 : hashOf(traceId, SPAN, parentSpanId);
+    this.#parents[item] = parent;
     if (role === 'tool' || (role === 'server' && callId === undefined)) this.#loose.push(item);
   }
 

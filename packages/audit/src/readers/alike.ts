@@ -7,7 +7,7 @@
 import { ATTRIBUTE_ALIASES } from '@waybill/core';
 import type { Alike, AlikeSpan, AttributeUse } from '../model.js';
 import { isObject, type JsonObject } from './exact-json.js';
-import { headOf, isCount, isHex, isPlainLink, isText, plainValue, pushTime } from './plain-forms.js';
+import { headOf, isCount, isPlainLink, isText, plainValue, pushTime, readHex } from './plain-forms.js';
 
 /** Leaves and inner nodes kept per input; an export with more likenesses is read in the ordinary way. */
 const MAX_NODES = 1 << 16;
@@ -50,7 +50,8 @@ export class AlikeSpans {
   readonly span: Mutable<AlikeSpan> & { values: AlikeSpan['values'][number][]; times: number[] } = {
     traceId: '',
     spanId: '',
-    parentSpanId: '',
+    ids: new Uint32Array(8),
+    hasParent: false,
     times: [],
     values: [],
     line: undefined,
@@ -76,8 +77,10 @@ export class AlikeSpans {
     if (typeof name !== 'string' || typeof kind !== 'number') return undefined;
     if (typeof traceId !== 'string' || typeof spanId !== 'string' || typeof parentSpanId !== 'string')
       return undefined;
-    if (!isHex(traceId, 32) || !isHex(spanId, 16)) return undefined;
-    if (parentSpanId !== '' && !isHex(parentSpanId, 16)) return undefined;
+    const { ids } = this.span;
+    if (!readHex(traceId, 4, ids, 0) || !readHex(spanId, 2, ids, 4)) return undefined;
+    const hasParent = parentSpanId !== '';
+    if (hasParent && !readHex(parentSpanId, 2, ids, 6)) return undefined;
     if (links !== undefined && !(Array.isArray(links) && links.every(isPlainLink))) return undefined;
     if (raw['droppedEventsCount'] !== undefined && raw['droppedEventsCount'] !== 0) return undefined;
     if (raw['parent_span_id'] !== undefined || raw['dropped_events_count'] !== undefined) return undefined;
@@ -87,7 +90,7 @@ export class AlikeSpans {
     const { values, times } = span;
     span.traceId = traceId;
     span.spanId = spanId;
-    span.parentSpanId = parentSpanId;
+    span.hasParent = hasParent;
     values.length = 0;
     times.length = 0;
     if (!pushTime(times, raw['startTimeUnixNano']) || !pushTime(times, raw['endTimeUnixNano']))

@@ -58,7 +58,7 @@ describe('records do not depend on how the bytes arrive', () => {
     for (const size of [1, 2, 3, 7, 64, 1_000]) expect(cut(inPieces(bytes, size))).toEqual(whole);
   });
 
-  it('any text of the characters that matter (seed 20260930)', () => {
+  it('any text of the characters that matter (seed 20260930)', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('{', '}', '[', ']', '"', '\\', '\n', ',', ' ', 'x', GOOD, `\n${GOOD}\n`), {

@@ -1,4 +1,5 @@
 /** The plain forms of OTLP JSON, told without converting anything; every function refuses what is of another form. */
+import { readWords } from '../evidence/hex.js';
 import { isObject } from './exact-json.js';
 
 /** Kind, status and sampling in one number; undefined where one of them is of another form. */
@@ -39,8 +40,8 @@ export function isPlainLink(link: unknown): boolean {
   return (
     typeof traceId === 'string' &&
     typeof spanId === 'string' &&
-    isHex(traceId, 32) &&
-    isHex(spanId, 16) &&
+    readHex(traceId, 4, LINK_IDS, 0) &&
+    readHex(spanId, 2, LINK_IDS, 4) &&
     (attributes === undefined || (Array.isArray(attributes) && attributes.every(isPlainAttribute)))
   );
 }
@@ -49,16 +50,13 @@ function isPlainAttribute(item: unknown): boolean {
   return isObject(item) && typeof item['key'] === 'string' && plainValue(item['value']) !== undefined;
 }
 
-/** Lower-case hex of this length that is not all zeros. */
-export function isHex(text: string, digits: number): boolean {
-  if (text.length !== digits) return false;
-  let some = false;
-  for (let index = 0; index < digits; index++) {
-    const code = text.charCodeAt(index);
-    if (!((code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66))) return false;
-    some ||= code !== 0x30;
-  }
-  return some;
+const LINK_IDS = new Uint32Array(6);
+
+/** An id that is not all zeros, as numbers. */
+export function readHex(text: string, words: number, into: Uint32Array, at: number): boolean {
+  if (!readWords(text, words, into, at)) return false;
+  for (let word = 0; word < words; word++) if (into[at + word] !== 0) return true;
+  return false;
 }
 
 /** Seconds and nanoseconds of a decimal text of 19 digits, which every time from 2001 to 2262 has. */
