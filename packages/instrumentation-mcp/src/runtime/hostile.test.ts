@@ -2,9 +2,9 @@ import * as v1Client from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import * as v1Server from '@modelcontextprotocol/sdk/server/index.js';
 import { CallToolRequestSchema, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { propagation } from '@opentelemetry/api';
+import { propagation, trace } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { recordStage } from '@waybill/api';
+import { operationMeta, recordStage } from '@waybill/api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Harness, stagesOf, startHarness } from '../../test-support/harness.js';
 import type { McpInstrumentationConfig } from '../types.js';
@@ -220,6 +220,23 @@ describe('a damaged OpenTelemetry', () => {
     });
     await client.callTool({ name: 'x' });
     expect((await harness.tool('client')).attributes['waybill.outcome']).toBe('TOOL_SUCCESS');
+  });
+});
+
+describe('a tracer of an older API', () => {
+  it('whose spans take no links still has a span for each attempt', async () => {
+    const prototype = Object.getPrototypeOf(trace.getTracer('t').startSpan('probe')) as { addLink?: unknown };
+    const { addLink } = prototype;
+    delete prototype.addLink;
+    try {
+      for (const attempt of [1, 2]) {
+        await client.callTool({ name: 'x', _meta: operationMeta({ operationId: 'op' }) });
+        expect((await harness.tool('client', attempt - 1)).attributes['waybill.call.attempt']).toBe(attempt);
+      }
+      expect(harness.warnings).toEqual([]);
+    } finally {
+      prototype.addLink = addLink;
+    }
   });
 });
 

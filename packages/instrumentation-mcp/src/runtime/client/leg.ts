@@ -36,7 +36,7 @@ import {
   METHOD_TOOLS_CALL,
   readCall,
 } from '@waybill/core';
-import { readString } from '../../patch/foreign.js';
+import { isFunction, read, readString } from '../../patch/foreign.js';
 import type { ToolCallInfo } from '../../types.js';
 import { type Connection, connectionAttributes, protocolVersionOf } from '../connection.js';
 import type { RuntimeCore } from '../core.js';
@@ -195,6 +195,11 @@ export function idAttributes(core: RuntimeCore, side: 'client' | 'server', ids: 
 
 export function linkTo(kind: LinkKind, spanContext: Link['context']): Link {
   return { context: spanContext, attributes: { [ATTR_LINK_KIND]: kind } };
+}
+
+/** Links a span, where it can be linked after its start: bridges of other tracers were written for an older API. */
+export function addLink(span: Span, kind: LinkKind, spanContext: Link['context']): void {
+  if (isFunction(read(span, 'addLink'))) span.addLink(linkTo(kind, spanContext));
 }
 
 /** Starts the CLIENT span of a leg, or takes the one that is there already. */

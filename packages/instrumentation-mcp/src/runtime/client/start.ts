@@ -20,7 +20,7 @@ import { recorderFor } from '../signals.js';
 import { callDiagnostics } from './call-record.js';
 import type { CallScope } from './call-scope.js';
 import { answersCall, precedingLeg } from './continuation.js';
-import { type ClientLeg, contextOf, idAttributes, linkTo, startClientSpan } from './leg.js';
+import { type ClientLeg, contextOf, addLink, idAttributes, startClientSpan } from './leg.js';
 import { finishLeg, settleLeg } from './settle.js';
 
 export interface LegRequest {
@@ -164,18 +164,18 @@ function nameLeg(
   const callId = crypto.randomUUID();
   const spanContext = span.spanContext();
   if (previous?.ids !== undefined) {
-    span.addLink(linkTo('previous_leg', previous.span.spanContext()));
+    addLink(span, 'previous_leg', previous.span.spanContext());
     return { ...previous.ids, callId, continues: previous.ids.callId, retryOrigin: 'none' };
   }
   const { again } = request;
   if (again?.leg.ids !== undefined) {
-    span.addLink(linkTo('retry_of', again.leg.span.spanContext()));
+    addLink(span, 'retry_of', again.leg.span.spanContext());
     return { ...again.leg.ids, callId, attempt: again.leg.ids.attempt + 1, retryOrigin: again.origin };
   }
   const before = scope?.legs.last;
   if (before !== undefined) {
     // A second tools/call inside one callTool that is no further round: the SDK sends it again by itself.
-    span.addLink(linkTo('retry_of', before.span));
+    addLink(span, 'retry_of', before.span);
     return {
       ...before.ids,
       callId,
@@ -194,7 +194,7 @@ function nameLeg(
     traceId: spanContext.traceId,
   });
   const { attempt, previous: earlier } = countAttempt(core.attempts.client, name, spanContext);
-  if (earlier !== undefined) span.addLink(linkTo('retry_of', earlier));
+  if (earlier !== undefined) addLink(span, 'retry_of', earlier);
   return {
     callId,
     runId: run.runId,

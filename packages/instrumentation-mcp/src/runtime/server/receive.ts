@@ -8,7 +8,7 @@ import type { Invocation } from '../../patch/table.js';
 import type { ToolCallInfo } from '../../types.js';
 import { argumentsDigest } from '../argument-ids.js';
 import { callInfo, isIgnored } from '../client/request.js';
-import { idAttributes, linkTo, requestAttributes, spanName } from '../client/leg.js';
+import { addLink, idAttributes, linkTo, requestAttributes, spanName } from '../client/leg.js';
 import { type Connection, connectionOf } from '../connection.js';
 import { setArgumentContent } from '../content.js';
 import type { RuntimeCore } from '../core.js';
@@ -168,7 +168,7 @@ function nameCall(
     traceId: spanContext.traceId,
   });
   const { attempt, previous } = countAttempt(core.attempts.server, name, spanContext);
-  if (previous !== undefined) span.addLink(linkTo('retry_of', previous));
+  if (previous !== undefined) addLink(span, 'retry_of', previous);
   return {
     callId: remote.callId ?? crypto.randomUUID(),
     runId: run.runId,
