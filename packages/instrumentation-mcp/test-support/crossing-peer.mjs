@@ -9,7 +9,7 @@ const held = [];
 
 const resultOf = ({ params }) => ({
   content: [{ type: 'text', text: params.arguments.text }],
-  ...(echo === 'echo' ? { _meta: { 'io.waybill/callId': params._meta['io.waybill/callId'] } } : {}),
+  ...(echo === 'echo' ? { _meta: { 'io.waybill/callId': params['_meta']['io.waybill/callId'] } } : {}),
 });
 createInterface({ input: process.stdin }).on('line', (line) => {
   const request = JSON.parse(line);
