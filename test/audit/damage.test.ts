@@ -152,7 +152,7 @@ function isAsBefore(report: AuditReport, line: number): boolean {
   );
 }
 
-describe(`damage by seed ${seed}, ${numRuns} of each kind`, { timeout: 120_000 }, () => {
+describe(`damage by seed ${seed}, ${numRuns} of each kind`, { timeout: 240_000 }, () => {
   test('that breaks the syntax of a line costs no other line, and names the line', async () => {
     await fc.assert(
       fc.asyncProperty(cutArbitrary, async ({ line, at, remove, insert }) => {

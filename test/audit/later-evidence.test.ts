@@ -329,7 +329,7 @@ const arrivalArbitrary = fc
   .map(([world, outbox]) => piecesOfWorld(world, outbox))
   .chain((pieces) => fc.shuffledSubarray([...pieces], { minLength: pieces.length }));
 
-describe('generated histories', () => {
+describe('generated histories', { timeout: 240_000 }, () => {
   test('no audit on the way contradicts a later one', async () => {
     await fc.assert(
       fc.asyncProperty(arrivalArbitrary, async (arrival) => {

@@ -14,7 +14,7 @@ function run(world: World): Promise<AuditReport> {
   return audit(inputs, options);
 }
 
-describe('the same evidence gives the same report', () => {
+describe('the same evidence gives the same report', { timeout: 240_000 }, () => {
   test('in any order of lines, in any split into files, delivered twice', async () => {
     const shuffled = worldArbitrary.chain((world) => {
       const lines = linesOf(world);
@@ -97,7 +97,7 @@ function fewerDeliveries(world: World, after: World): boolean {
   });
 }
 
-describe('what is lost proves nothing', () => {
+describe('what is lost proves nothing', { timeout: 240_000 }, () => {
   test('removing events or whole sides never leads to verified_done, not_delivered or a repeat', async () => {
     await fc.assert(
       fc.asyncProperty(worldArbitrary, removalArbitrary, fc.nat(2), async (world, removal, at) => {
@@ -121,7 +121,7 @@ describe('what is lost proves nothing', () => {
   });
 });
 
-describe('an audit as of an earlier time', () => {
+describe('an audit as of an earlier time', { timeout: 240_000 }, () => {
   test('knows nothing of what came later', async () => {
     await fc.assert(
       fc.asyncProperty(worldArbitrary, fc.integer({ min: 1, max: 65 }), async (world, place) => {
