@@ -9,6 +9,8 @@ const exclude = [
   'test/wire/**',
   'test/matrix/**',
   'test/crash/**',
+  // The corpus is replayed here, new inputs are made by `npm run test:fuzz`.
+  'test/fuzz/{classifier,live}.test.ts',
 ];
 
 // `unit` runs beside its subject and touches nothing but memory and temporary files;
