@@ -333,7 +333,9 @@ describe.each([
       return undefined;
     });
     const client = await connect(peer.url);
-    await client.call('t', { timeout: 150 }).catch(() => undefined);
+    await client
+      .call('t', { timeout: stages.includes('client.timeout') ? 500 : 10_000 })
+      .catch(() => undefined);
     const span = await harness.tool('client');
     expect(outcomeOf(span)).toMatchObject(expected);
     expect(stagesOf(span)).toEqual(stages);
@@ -372,11 +374,11 @@ describe.each([
     const peer = await rawPeer(async (request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': hi\n\n');
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      await new Promise((resolve) => setTimeout(resolve, 1500));
       response.end(`data: ${rpc(request.id, { result: RESULT })}\n\n`);
     });
     const client = await connect(peer.url);
-    await client.call('t', { timeout: 50 }).catch(() => undefined);
+    await client.call('t', { timeout: 500 }).catch(() => undefined);
     const late = await eventually(() => harness.spans().find((span) => span.name === 'waybill.late_result'));
     const span = await harness.tool('client');
     expect(outcomeOf(span)['waybill.outcome']).toBe('STREAM_INCOMPLETE');
