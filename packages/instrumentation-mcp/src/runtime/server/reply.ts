@@ -51,7 +51,12 @@ export function sendReply(
   const outgoing = core.guard('server.reply', () => prepare(core, call, message)) ?? message;
   let result: unknown;
   try {
-    result = core.flow.run({ leg: undefined, call, scope: undefined }, () => send(outgoing));
+    const here = core.flow.getStore();
+    // The reply of a handler is sent in its own flow already.
+    const isOwn = here?.call === call && here.leg === undefined && here.scope === undefined;
+    result = isOwn
+      ? send(outgoing)
+      : core.flow.run({ leg: undefined, call, scope: undefined }, () => send(outgoing));
   } catch (error) {
     core.guard('server.reply', () => dropReply(core, call));
     throw error;
