@@ -39,7 +39,8 @@ const connectV1 = async (url: URL) => {
   const client = new v1Client.Client({ name: 'till', version: '1.2' });
   await client.connect(new v1Http.StreamableHTTPClientTransport(url));
   return {
-    call: () => client.callTool({ name: 't', arguments: { secret: 'hush' } }, undefined, { timeout: 150 }),
+    call: (timeout = 150) =>
+      client.callTool({ name: 't', arguments: { secret: 'hush' } }, undefined, { timeout }),
     close: () => client.close(),
   };
 };
@@ -47,7 +48,7 @@ const connectV2 = async (url: URL) => {
   const client = new v2Client.Client({ name: 'till', version: '1.2' });
   await client.connect(new v2Client.StreamableHTTPClientTransport(url));
   return {
-    call: () => client.callTool({ name: 't', arguments: { secret: 'hush' } }, { timeout: 150 }),
+    call: (timeout = 150) => client.callTool({ name: 't', arguments: { secret: 'hush' } }, { timeout }),
     close: () => client.close(),
   };
 };
@@ -157,7 +158,7 @@ describe.each([
       else json(response, rpc.id, { result: { content: [] } });
     });
     const client = await connect(peer.url);
-    await client.call();
+    await client.call(10_000);
     const [first, second, ...others] = records();
     expect(others).toEqual([]);
     expect(first).toMatchObject({ posts: 1, http_statuses: [307], outcome: 'HTTP_ERROR', attempt: 1 });
