@@ -374,11 +374,11 @@ describe.each([
     const peer = await rawPeer(async (request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': hi\n\n');
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await new Promise((resolve) => setTimeout(resolve, 1500));
       response.end(`data: ${rpc(request.id, { result: RESULT })}\n\n`);
     });
     const client = await connect(peer.url);
-    await client.call('t', { timeout: 400 }).catch(() => undefined);
+    await client.call('t', { timeout: 500 }).catch(() => undefined);
     const late = await eventually(() => harness.spans().find((span) => span.name === 'waybill.late_result'));
     const span = await harness.tool('client');
     expect(outcomeOf(span)['waybill.outcome']).toBe('STREAM_INCOMPLETE');
