@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 300_000,
     // Each runs two programs at once, which wait most of their time.
-    maxConcurrency: 2,
+    maxConcurrency: 3,
     fileParallelism: false,
     retry: process.env['CI'] === 'true' ? 1 : 0,
     reporters: ['verbose'],

@@ -4,9 +4,9 @@ const events = require('node:events');
 const { createServer } = require('node:http');
 
 /** Long enough for a handler to start on a busy machine. SDK 1.10 never answers an error where it answers in JSON. */
-const TIMEOUT_MS = { slow: 800, unknown: 5000 };
+const TIMEOUT_MS = { slow: 1500, unknown: 5000 };
 /** For the notice of a cancellation to arrive, and for what the server still does. */
-const LINGER_MS = 400;
+const LINGER_MS = 1000;
 const CALLS = ['ok', 'reports', 'throws', 'unknown', 'slow'];
 
 /** The tools are named after the transport, so that spans of transports that run at once can be told apart. */
