@@ -28,15 +28,24 @@ const cases = JSON.parse(
 
 /** Terminal title, cursor, C1 control, right-to-left override, isolate, line breaks of four kinds, markup, a command. */
 const HOSTILE =
-  '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066\u200b\u2028\u2029\r\n::error::owned\nowned %0A::warning::owned</script><script>owned()</script>-->]]>"\'<img src=x onerror=owned()>';
+  '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066\u200b\u2028\u2029\r\n::error::owned\nowned %0A::warning::owned</script><script>owned()</script>-->]]>"\'<img src=x onerror=owned()> ##[error]owned';
+
+/** What a runner of GitHub Actions takes for a command when a line begins with it, or holds it. */
+const RUNNER = '::error::owned ##[error]owned ::warning::owned';
+
+const seen = new Set<string>();
 
 /** Every text of a value, one at a time, made hostile: the copies with the path of what was changed. */
 function* variants(
   value: unknown,
-  change: (text: string) => string = (text) => text + HOSTILE,
+  change: (text: string) => string,
   at = '',
 ): Generator<{ readonly at: string; readonly copy: unknown }> {
   if (typeof value === 'string') {
+    // The same text in the same kind of place says nothing new in another case.
+    const kind = `${at.replaceAll(/\[\d+\]/g, '')} ${value} ${change('')}`;
+    if (seen.has(kind)) return;
+    seen.add(kind);
     yield { at, copy: change(value) };
     return;
   }
@@ -58,11 +67,24 @@ function* variants(
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
+const made = new Map<string, readonly { readonly at: string; readonly copy: unknown }[]>();
+
+/** The variants of a case, the same when a test is repeated. */
+function variantsOf(
+  evidence: Case,
+  change: (text: string) => string,
+): readonly { readonly at: string; readonly copy: unknown }[] {
+  const key = `${evidence.id} ${change('')}`;
+  const known = made.get(key) ?? [...variants(evidence, change)];
+  made.set(key, known);
+  return known;
+}
+
 /** What no format may hold, whatever the evidence says. */
 function wrongIn(format: ReportFormat | 'explain' | 'explain --json', text: string): string | undefined {
   for (const line of text.split('\n')) {
     if (controls.test(line)) return `a control character in ${JSON.stringify(line)}`;
-    if (/^\s*(?:owned|::error::owned|::warning::owned)/.test(line)) {
+    if (/^\s*(?:owned|::error::owned|::warning::owned)|##\[/.test(line)) {
       return `a line of its own: ${JSON.stringify(line)}`;
     }
   }
@@ -94,11 +116,27 @@ async function judged(evidence: Case, path = 'traces.json'): Promise<AuditReport
 describe.each(cases)('hostile text in $id', (evidence) => {
   test('reaches no report raw, wherever it stands', async () => {
     const wrong: string[] = [];
-    for (const { at, copy } of variants(evidence)) {
+    for (const { at, copy } of variantsOf(evidence, (text) => text + HOSTILE)) {
       for (const [format, text] of texts(await judged(copy as Case))) {
         const why = wrongIn(format, text);
         if (why !== undefined) wrong.push(`${at} in ${format}: ${why}`);
       }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe.each(cases)('commands of a build runner in $id', (evidence) => {
+  test('are none where a line is made of text', async () => {
+    const wrong: string[] = [];
+    for (const { at, copy } of variantsOf(evidence, () => RUNNER)) {
+      const report = await judged(copy as Case);
+      const shown = [
+        ...renderReport(report, 'pretty', { color: false, width: 30 }),
+        ...[...report.operations].flatMap((operation) => [...explainOperation(report, operation, 30)]),
+      ].join('');
+      const why = wrongIn('pretty', shown);
+      if (why !== undefined) wrong.push(`${at}: ${why}`);
     }
     expect(wrong).toEqual([]);
   });
@@ -113,21 +151,18 @@ test('the name of a file is as hostile as its content', async () => {
 });
 
 describe.each(cases)('names of JavaScript in $id', (evidence) => {
-  test.each(['__proto__', 'constructor', 'toString'])('%s is a text like any other', async (name) => {
+  test.each(['__proto__', 'constructor'])('%s is a text like any other', async (name) => {
     const wrong: string[] = [];
-    for (const { at, copy } of variants(evidence, () => name)) {
-      for (const [format, text] of texts(await judged(copy as Case))) {
-        if (/\[native code\]|\[object |\bundefined\b|\bNaN\b/.test(format === 'html' ? dataOf(text) : text)) {
-          wrong.push(`${at} in ${format}`);
-        }
-      }
+    for (const { at, copy } of variantsOf(evidence, () => name)) {
+      const report = await judged(copy as Case);
+      const text = [
+        ...renderReport(report, 'pretty', { color: false }),
+        ...renderReport(report, 'json', { color: false }),
+        ...[...report.operations].flatMap((operation) => [...explainOperation(report, operation)]),
+      ].join('');
+      if (/\[native code\]|\[object |\bundefined\b|\bNaN\b/.test(text)) wrong.push(at);
     }
     expect(wrong).toEqual([]);
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 });
-
-/** The report inside the page, without the script that shows it. */
-function dataOf(page: string): string {
-  return page.slice(page.indexOf('id="report">'), page.lastIndexOf('<script>'));
-}

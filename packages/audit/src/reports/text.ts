@@ -9,23 +9,25 @@ export type Severity = Finding['level'];
 export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** What a runner of GitHub Actions takes for a command: `::` at the start of a line, `##[` anywhere in it. */
+const runnerCommands = /(?<=^|\s)::|(?<=##)\[/g;
 
 /**
  * Text from evidence, safe in a terminal or a log: control and formatting characters are written out, so that an id
- * or a tool name cannot move the cursor, hide text or start a line of its own.
+ * or a tool name cannot move the cursor, hide text or start a line of its own; neither can it speak to the runner of a
+ * build that reads the log.
  */
 export function printable(text: string): string {
-  return text.replace(controls, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${hex(code)}`;
-  });
+  return text
+    .replace(controls, (character) => `\\u${hex(character.codePointAt(0) ?? 0)}`)
+    .replace(runnerCommands, (found) => `\\u${hex(found.charCodeAt(0))}${found.slice(1)}`);
 }
 
-const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]|(?<=##)\[/gu;
 
 /**
  * JSON that may be printed: what `JSON.stringify` leaves raw and a terminal obeys (C1 controls, bidi and other
- * formatting characters) is escaped, so that the value is the same and the text harmless.
+ * formatting characters) or a build runner obeys (`##[`) is escaped, so that the value is the same and the text harmless.
  */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(unseen, (character) =>
