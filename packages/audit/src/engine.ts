@@ -296,6 +296,8 @@ function byContent(a: Finding, b: Finding): number {
     compareText(a.operation ?? '', b.operation ?? '') ||
     compareText(a.rule, b.rule) ||
     compareText(a.callId ?? '', b.callId ?? '') ||
+    // What is of no operation is told from its like by its place alone, and is read from top to bottom.
+    (a.operation === null ? compareEvidence(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' }) : 0) ||
     compareText(a.message, b.message) ||
     compareEvidence(a.at[0] ?? { source: '' }, b.at[0] ?? { source: '' })
   );

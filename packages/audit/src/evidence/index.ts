@@ -17,7 +17,8 @@ import type { JudgeContext, Judgement } from './judge.js';
 import { groupOperations } from './operations.js';
 import type { OperationGroup } from './operations.js';
 import { isMcpSpan, rowOfLog, rowOfSpan } from './recognise.js';
-import type { LossRow, ReceiptRow } from './records.js';
+import type { LossRow } from './loss.js';
+import type { ReceiptRow } from './records.js';
 import type { SpanRow } from './rows.js';
 import { compareBig, comparePlaces, compareText } from './rows.js';
 import type { Shape } from './shapes.js';
@@ -342,6 +343,7 @@ function gapOfLoss(row: LossRow): Gap {
 }
 
 export type { Brief } from './brief.js';
-export type { LossRow, ReceiptRow } from './records.js';
+export type { LossRow } from './loss.js';
+export type { ReceiptRow } from './records.js';
 export type { OtherRecords } from './store.js';
 export type { Judgement } from './judge.js';

@@ -55,22 +55,13 @@ export interface OutboxRow {
   readonly at: EvidenceRef;
 }
 
-/** Telemetry that is known to be lost. */
-export interface LossRow {
-  readonly metric: string;
-  readonly count: number;
-  /** Service that lost it; undefined when it may be anybody's. */
-  readonly service: string | undefined;
-  readonly at: EvidenceRef;
-}
-
 export interface RecordsRead<T> {
   readonly rows: readonly T[];
   readonly damaged: readonly Damage[];
   readonly bytes: number;
 }
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 type Reader<T> = (value: Members, at: EvidenceRef) => T | string | undefined;
 
 export interface ReceiptsRead {
@@ -114,21 +105,6 @@ export function readOutbox(source: RecordSource, id: string): RecordsRead<Outbox
   return readObjects(source, id, outboxOf);
 }
 
-/** JSON lines of counters, or the text exposition of Prometheus. */
-export function readLoss(source: RecordSource, id: string): RecordsRead<LossRow> {
-  const rows: LossRow[] = [];
-  const damaged: Damage[] = [];
-  const { bytes, problem } = readLines(source, (text, line) => {
-    const at: EvidenceRef = { source: id, line };
-    const found = text.startsWith('{') ? lossOfJson(text, at) : lossOfExposition(text, at);
-    if (typeof found === 'string') {
-      damaged.push({ at, reason: found, remedy: 'give metrics as JSON lines or Prometheus text' });
-    } else rows.push(...found);
-  });
-  if (problem !== undefined) damaged.push(unreadable(id, problem));
-  return { rows, damaged, bytes };
-}
-
 function readObjects<T>(source: RecordSource, id: string, read: Reader<T>): RecordsRead<T> {
   const rows: T[] = [];
   const damaged: Damage[] = [];
@@ -143,7 +119,7 @@ function readObjects<T>(source: RecordSource, id: string, read: Reader<T>): Reco
   return { rows, damaged, bytes };
 }
 
-function unreadable(source: string, problem: string): Damage {
+export function unreadable(source: string, problem: string): Damage {
   return {
     at: { source },
     reason: `cannot be read: ${problem}`,
@@ -151,7 +127,7 @@ function unreadable(source: string, problem: string): Damage {
   };
 }
 
-function parseObject(text: string): Members | undefined {
+export function parseObject(text: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -205,37 +181,7 @@ function outboxOf(value: Members, at: EvidenceRef): OutboxRow | string | undefin
   };
 }
 
-const LOST = /(?:enqueue_failed|send_failed|refused|dropped|failed_export)/;
-const TELEMETRY = /(?:spans|log_records|logs)/;
-
-function lossOfJson(text: string, at: EvidenceRef): readonly LossRow[] | string {
-  const value = parseObject(text);
-  if (value === undefined) return 'not a JSON object';
-  const service = idOf(value, 'service');
-  const named = idOf(value, 'metric');
-  const single = value['value'];
-  if (named !== undefined && typeof single === 'number') {
-    return isLoss(named, single) ? [{ metric: named, count: single, service, at }] : [];
-  }
-  return Object.entries(value).flatMap(([metric, count]) =>
-    typeof count === 'number' && isLoss(metric, count) ? [{ metric, count, service, at }] : [],
-  );
-}
-
-function lossOfExposition(text: string, at: EvidenceRef): readonly LossRow[] | string {
-  if (text.startsWith('#')) return [];
-  const match = /^([a-zA-Z_:][\w:]*)(?:\{[^}]*\})?\s+([0-9.eE+-]+)/.exec(text);
-  if (match === null) return 'neither a JSON object nor a sample of Prometheus';
-  const [, metric = '', sample = ''] = match;
-  const count = Number(sample);
-  return isLoss(metric, count) ? [{ metric, count, service: undefined, at }] : [];
-}
-
-function isLoss(metric: string, count: number): boolean {
-  return count > 0 && LOST.test(metric) && TELEMETRY.test(metric);
-}
-
-function idOf(value: Members, key: string): string | undefined {
+export function idOf(value: Members, key: string): string | undefined {
   const member = value[key];
   return typeof member === 'string' && member !== '' ? member : undefined;
 }

@@ -3,7 +3,7 @@ import type { KeySource } from '@waybill/core';
 import { createEngine, matchesPattern } from '../../engine.js';
 import { createEvidence } from '../../evidence/index.js';
 import type { JudgedOperation } from '../../evidence/index.js';
-import type { LossRow } from '../../evidence/records.js';
+import type { LossRow } from '../../evidence/loss.js';
 import type { Finding } from '../../report.js';
 import type { AuditConfig, Rule } from '../../rule.js';
 import { builtinRules } from '../../rules/index.js';

@@ -3,7 +3,7 @@
  * Collector. Counters are taken as they stand: what was lost once stays lost until its counter begins anew.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { readLoss, type LossRow } from '../../evidence/records.js';
+import { readLoss, type LossRow } from '../../evidence/loss.js';
 
 /** A look at a page asks another process, and one at a file reads all of it. */
 const EVERY_MS = 5_000;
