@@ -72,13 +72,24 @@ export async function otherRuntimes(): Promise<{ readonly bun: string; readonly 
     await npm(['install', '--ignore-scripts', '--prefer-offline'], folder);
     writeFileSync(join(modules, '.waybill-installed'), '');
   }
-  return { bun: executable(modules, '@oven', 'bin/bun'), deno: executable(modules, '@deno', 'deno') };
+  return {
+    bun: executable(modules, 'bun', '@oven', 'bin/bun'),
+    deno: executable(modules, 'deno', '@deno', 'deno'),
+  };
 }
 
-function executable(modules: string, scope: string, file: string): string {
-  const scoped = join(modules, scope);
-  const platforms = existsSync(scoped) ? readdirSync(scoped).toSorted() : [];
-  const found = platforms.map((name) => join(scoped, name, file)).find((path) => existsSync(path));
+/** The packages of the platforms lie beside the package that names them, or inside it: npm has both ways. */
+function executable(modules: string, name: string, scope: string, file: string): string {
+  const scopes = [join(modules, scope), join(modules, name, 'node_modules', scope)].filter((path) =>
+    existsSync(path),
+  );
+  const found = scopes
+    .flatMap((path) =>
+      readdirSync(path)
+        .toSorted()
+        .map((platform) => join(path, platform, file)),
+    )
+    .find((path) => existsSync(path));
   if (found === undefined)
     throw new Error(`${scope} has no package with ${file} for this platform in ${modules}`);
   return found;
