@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/fuzz/**/*.test.ts'],
-    retry: 0,
+    retry: process.env['CI'] === 'true' ? 1 : 0,
     fileParallelism: false,
     disableConsoleIntercept: true,
   },
